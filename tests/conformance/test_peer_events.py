@@ -11,12 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from support.host import PairedHost
-from support.rtp import at_host, envelope
-from support.tool_host import Request, host_tool
+from support.rtp import envelope
 from support.websocket import WebSocket
 from test_peer_listener import PeerListenerCase
-
-from mtls_tool_host import MtlsToolHost  # isort: skip  # found by test_peer_listener
 
 A_MINUTE = 75.0
 
@@ -144,29 +141,6 @@ class Peers(PeerEventsCase):
                 pass
         except ConnectionError:
             pass
-
-    def test_a_host_settles_a_call_by_the_id_that_it_got(self) -> None:
-        key = self.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
-        host = MtlsToolHost(
-            key, self.gateway.unique("host"), host_tool("mark", side_effects=True)
-        ).__enter__()
-        self.addCleanup(host.__exit__)
-        host.behave = Request.die
-        self.pair(host)
-        self.gateway.wait_listed("mark")
-        peer, name = self.peer_of(host), self.gateway.unique("call")
-        requests = self.events(self.stream(peer))
-        self.assertEqual(self.gateway.call("mark", call_id=name).code, "OUTCOME_UNKNOWN")
-        asked = next(requests)[1]["payload"]
-        got = host.calls[0].body["call_id"]
-        self.assertEqual((asked["call_id"], asked["host_call_id"], got), (name, got, at_host(name)))
-        for call_id, accepted in ((name, False), (got, True), (got, False)):
-            end = envelope(
-                "tool.call.completed",
-                source={"component_type": "tool_host", "component_id": host.component_id},
-                payload={"call_id": call_id, "tool_name": "mark", "status": "ok", "result": {}},
-            )
-            self.assertEqual(self.publish(peer, end)[1]["accepted"], accepted, call_id)
 
     def test_pairings_are_events(self) -> None:
         with WebSocket(self.gateway.admin, "/v1/events?types=pairing.*&remember=false") as stream:

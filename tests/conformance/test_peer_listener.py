@@ -75,8 +75,7 @@ class PeerListenerCase(GatewayCase):
     def peer_of(self, remote):
         certificate = remote.folder / "mine.pem"
         certificate.write_text(remote.certificate_pem)
-        key = remote.folder / "csr.key"  # moved away by one that shows its certificate itself
-        peer = Peer(self, certificate, key if key.exists() else remote.folder / "shown.key")
+        peer = Peer(self, certificate, remote.folder / "csr.key")
         peer.remote, peer.path = remote, f"/v1/peers/{remote.component_type}/{remote.component_id}"
         return peer
 

@@ -18,12 +18,8 @@ std::string of(const Call& call, const Principal& principal, std::string_view ki
 }  // namespace
 
 std::string host_idempotency_key(const Call& call, const Principal& principal) {
-    if (call.idempotency_key.empty()) return host_call_id(call, principal);
+    if (call.idempotency_key.empty()) return of(call, principal, "id", call.id);
     return of(call, principal, "key", call.idempotency_key);
-}
-
-std::string host_call_id(const Call& call, const Principal& principal) {
-    return of(call, principal, "id", call.id);
 }
 
 }  // namespace crab::core

@@ -10,11 +10,7 @@ namespace crab::core {
 /// and keys, and must neither meet there nor get each other's outcomes. 32 hexadecimal digits of a
 /// SHA-256 over tenant, principal and the caller's idempotency key, or the call's id where it gave
 /// none: the same in all attempts, for a repeat and after a restart, so a host that knows the call
-/// recognizes it.
+/// recognizes it. RTP hosts get the caller's own ids, for their protocol says so.
 std::string host_idempotency_key(const Call& call, const Principal& principal);
-
-/// The same of the call's id alone, for hosts that are told id and key: it names the call in what
-/// is sent after it, such as a cancel. Where the caller gave no key, both are equal.
-std::string host_call_id(const Call& call, const Principal& principal);
 
 }  // namespace crab::core

@@ -30,7 +30,7 @@ struct NewEvent {
     std::string idempotency_key;  ///< may be empty
     ContentDigest content{};  ///< of the content that a repeat must match
     CallStep step = CallStep::kNone;
-    std::string call_id;  ///< of kEndedUnknown and kSettles: the id that the host was told
+    std::string call_id;  ///< of kEndedUnknown and kSettles
     std::string requested_id;  ///< of the ends: `event_id` of their request
     bool posted = false;  ///< set by the outbox: nobody waits for its receipt
     /// Set by the outbox for one that is sent again: should it be stored already, it is after this

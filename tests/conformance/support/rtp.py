@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import uuid
 from typing import Any
@@ -40,13 +39,6 @@ def call_request(tool: str, args: Any = None, **members: Any) -> dict[str, Any]:
         **members,
     }
     return {name: value for name, value in request.items() if value is not ...}
-
-
-def at_host(text: str, caller: str = "tester", kind: str = "id", tenant: str = "default") -> str:
-    """What a host, to which all callers of a gateway are one client, sees of a caller's call id or,
-    with `kind` `key`, of its idempotency key."""
-    whole = f"{tenant}\ncaller/{caller}\n{kind}\n{text}"
-    return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
 
 def envelope(event_type: str = "channel.message.received", **members: Any) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .rtp import at_host
 from .wait import eventually
 
 
@@ -124,9 +123,8 @@ class ToolHost:
         eventually(lambda: self.cancels, f"a cancel at {self.path.name}")
         return self.cancels[-1]
 
-    def calls_of(self, call_id: str, caller: str = "tester") -> list[Request]:
-        """Those that this caller made under an id of its own."""
-        return [call for call in self.calls if call.body["call_id"] == at_host(call_id, caller)]
+    def calls_of(self, call_id: str) -> list[Request]:
+        return [call for call in self.calls if call.body["call_id"] == call_id]
 
     def _accept(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):

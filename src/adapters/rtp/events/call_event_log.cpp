@@ -4,7 +4,6 @@
 #include "adapters/rtp/events/event_repair.hpp"
 #include "adapters/rtp/events/event_wire.hpp"
 #include "adapters/rtp/hosts/host_wire.hpp"
-#include "core/call/host_idempotency_key.hpp"
 #include "json/value.hpp"
 
 #include <algorithm>
@@ -144,8 +143,7 @@ core::NewEvent CallEventLog::begin(const core::AdmittedCall& admitted, EventType
     about.agent_id = first_of({call.context.agent_id, admitted.principal()->id});
     about.session_id = first_of({call.context.session_id, call.id});
     if (tool.source.kind == core::SourceKind::kPeer) about.addressee = tool.source.owner;
-    // under this id the host settles it when its outcome is unknown
-    if (!about.addressee.empty()) event.call_id = core::host_call_id(call, *admitted.principal());
+    event.call_id = call.id;
     begin_envelope(
         about, {.trace_id = first_of({call.context.trace_id, trace_of(call.traceparent), call.id}),
                 .isolation_key = call.context.isolation_key,
@@ -169,9 +167,7 @@ std::unique_ptr<core::NewEvent> CallEventLog::request(const core::AdmittedCall& 
         .string(call.tool().spec.name)
         .key("args")
         .raw(call.args());
-    writer.key("timeout_ms").integer(whole_ms(left));
-    if (!event->call_id.empty()) writer.key("host_call_id").string(event->call_id);
-    writer.end_object();
+    writer.key("timeout_ms").integer(whole_ms(left)).end_object();
     out += '}';
     return event;
 }
@@ -211,18 +207,16 @@ Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store,
                            .publisher = {},
                            .idempotency_key = {},
                            .step = end_of(outcome),
-                           .call_id = text_at(*envelope, "/payload/host_call_id"),
+                           .call_id = text_at(*envelope, "/payload/call_id"),
                            .requested_id = request.event.event_id};
-        const std::string own_id = text_at(*envelope, "/payload/call_id");
-        if (end.call_id.empty()) end.call_id = own_id;
         end.event.type = type_of_end(outcome);
         end.event.event_id = id.view();
         begin_envelope(end.event, {.trace_id = text_at(*envelope, "/trace_id"),
                                    .isolation_key = text_at(*envelope, "/routing/isolation_key"),
                                    .gateway_id = gateway_id,
                                    .occurred_at = clock.system_now()});
-        append_end(end.event.envelope, own_id, text_at(*envelope, "/payload/tool_name"), outcome,
-                   duration);
+        append_end(end.event.envelope, end.call_id, text_at(*envelope, "/payload/tool_name"),
+                   outcome, duration);
         ends.push_back(std::move(end));
     }
     if (auto written = append_events(store, ends, clock); !written)

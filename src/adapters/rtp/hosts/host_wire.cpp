@@ -3,7 +3,6 @@
 #include "adapters/rtp/calls/call_wire.hpp"
 #include "adapters/rtp/wire/call_reply.hpp"
 #include "base/cut_text.hpp"
-#include "core/call/host_idempotency_key.hpp"
 #include "core/call/tool_schemas.hpp"
 #include "json/element.hpp"
 
@@ -144,21 +143,18 @@ std::string_view tenant_on_wire(const core::Call& call) {
     return call.tenant.empty() ? std::string_view("default") : call.tenant;
 }
 
-void append_call_request(std::string& out, const core::AdmittedCall& admitted, std::string_view id,
+void append_call_request(std::string& out, const core::AdmittedCall& admitted,
                          std::int64_t timeout_ms) {
     const core::Call& call = admitted.call();
     const core::ToolSpec& spec = admitted.tool().spec;
-    const bool has_key = !call.idempotency_key.empty();
-    const std::string key =
-        has_key ? core::host_idempotency_key(call, *admitted.principal()) : std::string();
-    CallRequest request{.call_id = id,
+    CallRequest request{.call_id = call.id,
                         .tool = spec.name,
                         .tenant = tenant_on_wire(call),
                         .args = admitted.args(),
                         .timeout_ms = timeout_ms,
-                        .idempotency_key = key,
+                        .idempotency_key = call.idempotency_key,
                         .context = call.context};
-    if (!has_key && spec.side_effects) request.idempotency_key = id;
+    if (call.idempotency_key.empty() && spec.side_effects) request.idempotency_key = call.id;
     if (request.context.agent_id.empty()) request.context.agent_id = admitted.principal()->id;
     if (request.context.session_id.empty()) request.context.session_id = call.id;
     append_call_request(out, request);

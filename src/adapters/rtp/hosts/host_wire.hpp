@@ -20,11 +20,10 @@ namespace crab::rtp {
 /// less, 1..120000.
 std::int64_t timeout_for_host(std::chrono::nanoseconds left);
 
-/// Appends the request for `call`, under `id`, its core::host_call_id(). Required members that the
-/// caller left out are filled in: tenant `default`, the principal as agent, the call id as session.
-/// A tool with side effects always gets an idempotency key.
-void append_call_request(std::string& out, const core::AdmittedCall& call, std::string_view id,
-                         std::int64_t timeout_ms);
+/// Appends the request for `call`. Required members that the caller left out are filled in: tenant
+/// `default`, the principal as agent, the call id as session. A tool with side effects always gets
+/// an idempotency key.
+void append_call_request(std::string& out, const core::AdmittedCall& call, std::int64_t timeout_ms);
 
 /// The tenant under which append_call_request() sends `call`.
 std::string_view tenant_on_wire(const core::Call& call);
@@ -33,7 +32,7 @@ std::string_view tenant_on_wire(const core::Call& call);
 struct CallReply {
     int http_status = 0;
     std::string_view body;
-    std::optional<Milliseconds> retry_after;  ///< the header's
+    std::optional<Milliseconds> retry_after;   ///< the header's
 };
 /// Reads a response strictly. `retryable` is always set in errors, so that nothing is retried by
 /// default. Errors: the host's own; kForbidden, kUnavailable for bare HTTP statuses; kInternal for

@@ -1,6 +1,5 @@
 #include "adapters/rtp/hosts/rtp_host.hpp"
 
-#include "core/call/host_idempotency_key.hpp"
 #include "net/codec/http_text.hpp"
 
 #include <algorithm>
@@ -73,8 +72,7 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
     }
     std::string body;
     body.reserve(512 + call.args().size());
-    const std::string id = core::host_call_id(call.call(), *call.principal());
-    append_call_request(body, call, id, timeout_for_host(call.deadline() - now));
+    append_call_request(body, call, timeout_for_host(call.deadline() - now));
     const net::HttpHeader trace{"traceparent", call.call().traceparent};
     const net::HttpCall request{.method = "POST",
                                 .target = call_target_,
@@ -89,7 +87,7 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
                           .retry_after = answer->retry_after(here.loop.clock().system_now())};
     std::optional<json::Parser> large;
     json::Parser& parser = answer->body.size() > kLargeReply ? large.emplace() : here.parser;
-    core::Outcome outcome = read_call_reply(reply, parser, id, call.tool().spec.name);
+    core::Outcome outcome = read_call_reply(reply, parser, call.call().id, call.tool().spec.name);
     if (!outcome && outcome.error().code == ErrorCode::kToolNotFound && told_of_unknown_tool_)
         told_of_unknown_tool_();
     co_return outcome;
@@ -103,9 +101,9 @@ core::Outcome RtpHost::on_failure(LoopPart& here, const core::AdmittedCall& call
     if (code == ErrorCode::kUnavailable || (code == ErrorCode::kTimeout && now < call.deadline()))
         pass.failed(now);
     if (failure.written && code == ErrorCode::kTimeout)
-        send_cancel(here, call, CancelReason::kTimeout);
+        send_cancel(here, call.call(), CancelReason::kTimeout);
     if (failure.written && code == ErrorCode::kCancelled)
-        send_cancel(here, call, CancelReason::kCancelled);
+        send_cancel(here, call.call(), CancelReason::kCancelled);
     const std::string& why = failure.error.message;
     if (code == ErrorCode::kCancelled)
         return fail(ErrorCode::kCancelled,
@@ -141,11 +139,10 @@ core::Outcome RtpHost::on_failure(LoopPart& here, const core::AdmittedCall& call
             name(), why));
 }
 
-void RtpHost::send_cancel(LoopPart& here, const core::AdmittedCall& call, CancelReason reason) {
+void RtpHost::send_cancel(LoopPart& here, const core::Call& call, CancelReason reason) {
     if (here.tasks.size() >= kMostCancels) return;  // the host ends the call at its own deadline
     std::string body;
-    append_cancel_request(body, tenant_on_wire(call.call()),
-                          core::host_call_id(call.call(), *call.principal()), reason);
+    append_cancel_request(body, tenant_on_wire(call), call.id, reason);
     here.tasks.spawn("cancel at a tool host", post_cancel(here, cancel_target_, std::move(body)));
 }
 

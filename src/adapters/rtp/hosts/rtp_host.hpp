@@ -57,7 +57,7 @@ private:
     LoopPart& part_here() const;
     core::Outcome on_failure(LoopPart& part, const core::AdmittedCall& call,
                              core::CircuitBreaker::Pass& pass, net::HttpFailure failure);
-    void send_cancel(LoopPart& part, const core::AdmittedCall& call, CancelReason reason);
+    void send_cancel(LoopPart& part, const core::Call& call, CancelReason reason);
     static Task<void> post_cancel(LoopPart& part, std::string target, std::string body);
 
     const Options options_;
