@@ -4,6 +4,7 @@
 #include "base/fuzz_check.hpp"
 #include "fleet/call_news.hpp"
 #include "fleet/messages.hpp"
+#include "fleet/moved_messages.hpp"
 #include "fleet/result_pieces.hpp"
 
 #include <string>
@@ -42,6 +43,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto news = parse_news(body)) {
         require(news->number != 0);
         require(parse_news(to_wire(*news)).has_value());
+    }
+    if (const auto moved = parse_moved(body)) {
+        require(!moved->device.principal.empty() && !moved->device.instance.empty());
+        require(parse_moved(to_wire(*moved)).has_value());
+    }
+    if (const auto resume = parse_resume(body)) {
+        require(!resume->request.id.empty() && !resume->device.chat.empty());
+        const auto same = parse_resume(to_wire(*resume));
+        require(same && same->request.args == resume->request.args);
+    }
+    if (const auto reply = parse_reply(body)) {
+        require((reply->says == Reply::Says::kAnswer) != reply->frame.empty());
+        require(parse_reply(to_wire(*reply)).has_value());
     }
     (void)parse_credit(body);
     (void)parse_taken(body);

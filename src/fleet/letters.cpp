@@ -28,12 +28,12 @@ void Letters::on_letter(const bus::Envelope& envelope, std::string_view body) {
         case Kind::kHint:
             if (uses_.on_hint) uses_.on_hint(body);
             return;
+        case Kind::kMoved: return uses_.moved.on_moved(envelope, body);
+        case Kind::kResume: return uses_.moved.on_resume(envelope, body);
+        case Kind::kReply: return uses_.moved.on_reply(envelope, body);
         // Of these nothing is sent yet.
         case Kind::kFrame:
-        case Kind::kReply:
         case Kind::kWanted:
-        case Kind::kMoved:
-        case Kind::kResume:
         case Kind::kFind:
         case Kind::kFound:
         case Kind::kLinks: return;

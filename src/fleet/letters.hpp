@@ -4,6 +4,7 @@
 #include "bus/mail_box.hpp"
 #include "fleet/beats.hpp"
 #include "fleet/forwarder.hpp"
+#include "fleet/moved_calls.hpp"
 #include "fleet/owner.hpp"
 
 #include <functional>
@@ -19,6 +20,7 @@ public:
         Beats& beats;
         Owner& owner;
         Forwarder& forwarder;
+        MovedCalls& moved;
         /// Of a HINT, its body; may be empty
         std::function<void(std::string_view body)> on_hint;
         const Clock& clock;

@@ -4,6 +4,7 @@
 #include "fleet/beats.hpp"
 #include "fleet/forwarder.hpp"
 #include "fleet/letters.hpp"
+#include "fleet/moved_calls.hpp"
 #include "fleet/owner.hpp"
 
 #include <functional>
@@ -42,6 +43,7 @@ public:
     Beats beats;
     Forwarder forwarder;
     Owner owner;
+    MovedCalls moved;
     Letters letters;
 };
 

@@ -112,7 +112,8 @@ Result<void> FleetNode::start() {
                                                   [this] {
                                                       std::vector<ConnectionId> connections;
                                                       if (draining_) return connections;
-                                                      for (const auto& device : uses_.devices())
+                                                      for (const auto& device :
+                                                           uses_.hub().connected())
                                                           connections.push_back(device.connection);
                                                       return connections;
                                                   },
@@ -144,6 +145,7 @@ void FleetNode::begin_first() {
     uses_.membership.lease()->start();
     catalogue_->start();
     begin_trust();
+    moved_.emplace(uses_.hub(), parts_.front()->node.moved, uses_.loops.first());
     tasks_->spawn("the bus of the fleet", look_around());
     tasks_->spawn("the bell of events", ring_for_events());
     log::info("a node of a fleet", {{"fleet", nats_.fleet},
@@ -254,6 +256,9 @@ void FleetNode::append_metrics(std::string& out) const {
     append_metric(out, "crab_fleet_calls_for_others_total", "counter",
                   "Calls of other nodes that were begun here.",
                   static_cast<double>(parts_.front()->node.owner.counts().begun.value()));
+    append_metric(out, "crab_fleet_moved_calls_answered_total", "counter",
+                  "Calls here whose device came back at another node and answered there.",
+                  static_cast<double>(parts_.front()->node.moved.counts().answered.value()));
     append_metric(out, "crab_fleet_forged_messages_total", "counter",
                   "Messages that no node of the fleet has signed.", static_cast<double>(forged));
     append_metric(out, "crab_fleet_nodes_heard", "gauge",
@@ -294,6 +299,7 @@ void FleetNode::wait_heard(Deadline deadline) {
 
 void FleetNode::stop_first(std::function<void()> done) {
     uses_.membership.on_trust_changed({});
+    if (moved_) moved_->stop();
     tasks_->stop([this, then = std::move(done)]() mutable {
         catalogue_->stop([this, then = std::move(then)]() mutable {
             uses_.membership.lease()->stop(std::move(then));

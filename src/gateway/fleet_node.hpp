@@ -12,6 +12,7 @@
 #include "gateway/fleet_membership.hpp"
 #include "gateway/fleet_trust.hpp"
 #include "gateway/gateway_context.hpp"
+#include "gateway/moved_devices.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/event_loops.hpp"
 
@@ -48,7 +49,7 @@ public:
         CurrentRules& rules;
         FleetMembership& membership;
         EventLog& events;
-        std::function<std::vector<clawseed::ConnectedDevice>()> devices;
+        std::function<clawseed::Hub&()> hub;
         /// Kinds of what nodes share besides tokens, and what reads each again, on a pool thread
         std::function<std::vector<FleetTrust::Watched>()> shared;
     };
@@ -97,6 +98,7 @@ private:
     std::optional<BlockingPool> pool_;
     std::optional<fleet::Catalogue> catalogue_;
     std::optional<FleetTrust> trust_;
+    std::optional<MovedDevices> moved_;  ///< from begin_first() on
     std::vector<std::unique_ptr<Part>> parts_;  ///< by loop; none: there is no fleet
     std::atomic<bool> draining_{false};
     std::atomic<bool> connected_{false};

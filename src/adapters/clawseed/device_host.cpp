@@ -124,6 +124,16 @@ void DeviceHost::resume(std::string instance) {
     }
 }
 
+void DeviceHost::ask_for_other(const RequestOfOther& request) {
+    if (link_ == nullptr) return;
+    const SteadyTime now = loop_.clock().steady_now();
+    std::string frame;
+    write_tool_call_request(
+        frame, request.id, request.tool, request.args,
+        extras_for(request.deadline - now, request.caller, request.agent, request.traceparent));
+    link_->send(frame);
+}
+
 /// The same request on the same link, for a device that ran it already if it has seen it.
 void DeviceHost::ask_again(std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
     if (!speaks(Extension::kResume)) return;

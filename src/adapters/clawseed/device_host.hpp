@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/clawseed/other_nodes.hpp"
 #include "adapters/clawseed/pending_replies.hpp"
 #include "adapters/clawseed/wire.hpp"
 #include "base/task/waiter.hpp"
@@ -54,6 +55,8 @@ public:
     /// Sends the unanswered requests of this device's earlier connections again, on the
     /// connection's loop; `instance` is the device process that still remembers them.
     void resume(std::string instance);
+    /// Sends a request that waits at another node of the fleet, on the connection's loop.
+    void ask_for_other(const RequestOfOther& request);
     void set_extensions(Extensions extensions) { extensions_ = extensions.bits(); }
 
 private:

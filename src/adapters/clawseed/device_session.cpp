@@ -236,8 +236,11 @@ void DeviceSession::on_unreadable(std::string_view text, std::string_view reason
     const auto reply =
         principal_->may(core::Role::kDevice) ? find_unreadable_reply(text) : std::nullopt;
     if (reply) {
-        // else it would come again and again
-        write([&](std::string& out) { write_result_acknowledged(out, reply->id); });
+        if (is_of_other(reply->id)) {
+            answer_other(reply->id, {.kind = WordToOther::Kind::kTooLong});
+            return error("INVALID_JSON", "the frame is not JSON, or nested too deep");
+        }
+        acknowledge(reply->id);  // else it would come again and again
         if (const auto tag = uuid_tag(reply->id)) {
             replies_->resolve(
                 *tag,
@@ -258,8 +261,13 @@ void DeviceSession::handle(std::string_view text, bool first) {
     const auto type = json::get_string(frame, "type");
     if (!type)
         return error("UNKNOWN_MESSAGE_TYPE", "a frame is a JSON object with a string `type`");
-    if (*type == "tool_result") return on_reply(*root, false);
-    if (*type == "tool_error") return on_reply(*root, true);
+    if (*type == "tool_result" || *type == "tool_error") {
+        const auto id = instance_.empty() ? std::nullopt : json::get_string(frame, "id");
+        if (id && principal_->may(core::Role::kDevice) && is_of_other(*id))
+            return answer_other(*id,
+                                {.kind = WordToOther::Kind::kAnswer, .frame = std::string(text)});
+        return on_reply(*root, *type == "tool_error");
+    }
     if (*type == "connect") return on_connect(frame, first);
     if (*type == "register_tools") return on_register(text);
     if (*type == "message") return on_question(*root, false);
@@ -310,6 +318,10 @@ void DeviceSession::on_connect(Element frame, bool first) {
     if (extensions_.has(Extension::kResume) && !instance.empty() &&
         instance.size() <= kMaxInstance && principal_->may(core::Role::kDevice)) {
         host_->resume(std::string(instance));
+        if (OtherNodes* const others = hub_.other_nodes()) {
+            instance_ = instance;
+            others->arrived(connection_, principal_->id, opened_.id.text(), instance_);
+        }
     }
 }
 
@@ -529,8 +541,7 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     if (!require(core::Role::kDevice, "answer calls")) return;
     const ReplyMembers reply = read_reply(root);
     if (!reply.id || reply.id->empty() || reply.id->size() > kMaxReplyId) return;
-    // The acknowledgement precedes whatever the answer sets off.
-    write([&](std::string& out) { write_result_acknowledged(out, *reply.id); });
+    acknowledge(*reply.id);  // before whatever the answer sets off
     const auto tag = uuid_tag(*reply.id);
     if (!tag) return;
     if (is_error) {
@@ -540,6 +551,39 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     } else {
         replies_->resolve(*tag, parse_tool_result(root, reply));
     }
+}
+
+void DeviceSession::acknowledge(std::string_view id) {
+    write([&](std::string& out) { write_result_acknowledged(out, id); });
+}
+
+/// Whether an answer may be to what waits at another node of the fleet.
+bool DeviceSession::is_of_other(std::string_view id) const {
+    return !instance_.empty() && !id.empty() && id.size() <= kMaxReplyId && uuid_tag(id) &&
+           !replies_->waits_for(id);
+}
+
+void DeviceSession::answer_other(std::string_view id, WordToOther word) {
+    if (moved_.answer(id, std::move(word), loop_.clock().steady_now())) acknowledge(id);
+}
+
+/// Only this very process of this device, in this chat session, gets what it has not answered.
+void DeviceSession::ask_for_other(RequestOfOther request, TellOther tell) {
+    loop_.post([self = shared_from_this(), request = std::move(request), tell = std::move(tell)] {
+        const bool is_here = self->socket_ != nullptr && !self->instance_.empty() &&
+                             request.instance == self->instance_ &&
+                             request.principal == self->principal_->id &&
+                             request.chat == self->opened_.id.text();
+        if (!is_here) return tell({.kind = WordToOther::Kind::kGone});
+        if (self->moved_.ask(request, tell, self->loop_.clock().steady_now()))
+            self->host_->ask_for_other(request);
+    });
+}
+
+void DeviceSession::heard_by_other(std::string request_id) {
+    loop_.post([self = shared_from_this(), id = std::move(request_id)] {
+        if (self->moved_.heard(id)) self->acknowledge(id);
+    });
 }
 
 /// An oversized result fails its own call, not the connection: the call fails as soon as the
@@ -566,7 +610,8 @@ bool DeviceSession::on_excess(net::WebSocketSession&, std::string_view piece, bo
 
 void DeviceSession::refuse_reply(std::string_view id) {
     if (!require(core::Role::kDevice, "answer calls")) return;
-    write([&](std::string& out) { write_result_acknowledged(out, id); });
+    if (is_of_other(id)) return answer_other(id, {.kind = WordToOther::Kind::kTooLong});
+    acknowledge(id);
     const auto tag = uuid_tag(id);
     if (!tag) return;
     replies_->resolve(*tag,

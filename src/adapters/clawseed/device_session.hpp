@@ -4,6 +4,7 @@
 #include "adapters/clawseed/device_host.hpp"
 #include "adapters/clawseed/frame_scan.hpp"
 #include "adapters/clawseed/hub.hpp"
+#include "adapters/clawseed/moved_replies.hpp"
 #include "json/parser.hpp"
 #include "net/websocket/websocket_session.hpp"
 
@@ -51,6 +52,9 @@ public:
     void close_from_anywhere(std::uint16_t code, std::string reason);
     /// Registers held-back tools by these names; from any loop.
     void release_tools(std::vector<std::string> names);
+    /// As in Hub; from any loop.
+    void ask_for_other(RequestOfOther request, TellOther tell);
+    void heard_by_other(std::string request_id);
 
     // DeviceLink: on the loop.
     bool send_request(std::string_view frame, std::uint64_t& starts_at) override;
@@ -74,6 +78,9 @@ private:
     void on_presence(Element frame);
     void on_reply(const json::Root& root, bool is_error);
     void refuse_reply(std::string_view id);
+    bool is_of_other(std::string_view id) const;
+    void answer_other(std::string_view id, WordToOther word);
+    void acknowledge(std::string_view id);
     void on_question(const json::Root& root, bool regenerate);
     void on_response(Element frame, std::string_view text);
     void on_abort();
@@ -109,6 +116,9 @@ private:
     std::shared_ptr<DeviceHost> host_;
     net::WebSocketSession* socket_ = nullptr;
     std::string device_name_;
+    /// In a fleet, of a client that lets its calls go on: which process it is; else empty
+    std::string instance_;
+    MovedReplies moved_;
     std::string slug_;
     std::size_t tools_ = 0;
     std::vector<std::string> told_ambiguous_;          ///< plain names, each logged once

@@ -22,8 +22,11 @@ constexpr std::size_t kMostKeptRefusals = 256;  // devices
 
 constexpr std::string_view kStandardAgent = "crab";
 
+std::string link_key(std::string_view principal, std::string_view session_id) {
+    return fmt::format("{}\n{}", principal, session_id);
+}
 std::string link_key(const core::Principal& principal, std::string_view session_id) {
-    return fmt::format("{}\n{}", principal.id, session_id);
+    return link_key(principal.id, session_id);
 }
 
 /// No fallback to another agent, which may have other rights.
@@ -151,6 +154,30 @@ std::shared_ptr<PendingReplies> Hub::find_request(const core::Principal& princip
             return replies;
     }
     return nullptr;
+}
+
+std::shared_ptr<PendingReplies> Hub::find_replies(std::string_view principal,
+                                                  std::string_view session_id) const {
+    const std::scoped_lock lock(mutex_);
+    const auto it = links_.find(link_key(principal, session_id));
+    return it == links_.end() ? nullptr : it->second.lock();
+}
+
+std::shared_ptr<DeviceSession> Hub::session_of(ConnectionId connection) const {
+    const std::scoped_lock lock(mutex_);
+    const auto it = live_.find(connection);
+    return it == live_.end() ? nullptr : it->second.session.lock();
+}
+
+void Hub::ask_for_other(ConnectionId connection, RequestOfOther request, TellOther tell) {
+    if (const auto session = session_of(connection))
+        session->ask_for_other(std::move(request), std::move(tell));
+    else
+        tell({.kind = WordToOther::Kind::kGone});
+}
+
+void Hub::heard_by_other(ConnectionId connection, std::string request_id) {
+    if (const auto session = session_of(connection)) session->heard_by_other(std::move(request_id));
 }
 
 /// Removes expired links whenever there are twice as many as the last sweep left.

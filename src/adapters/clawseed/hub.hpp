@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/clawseed/chat.hpp"
+#include "adapters/clawseed/other_nodes.hpp"
 #include "adapters/clawseed/pending_replies.hpp"
 #include "adapters/clawseed/registration.hpp"
 #include "adapters/clawseed/uploads.hpp"
@@ -19,6 +20,7 @@
 #include "core/registry/registry.hpp"
 #include "net/loop/event_loop.hpp"
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -157,6 +159,20 @@ public:
     std::shared_ptr<PendingReplies> find_request(const core::Principal& principal,
                                                  std::string_view request_id) const;
 
+    /// Of this chat session, if calls may wait in it; null: none do.
+    std::shared_ptr<PendingReplies> find_replies(std::string_view principal,
+                                                 std::string_view session_id) const;
+
+    /// The other nodes of the fleet; null: there are none. Set before connections come, and
+    /// cleared when they have ended.
+    void set_other_nodes(OtherNodes* others) { other_nodes_ = others; }
+    OtherNodes* other_nodes() const { return other_nodes_; }
+    /// Hands the link of `connection` a request that waits at another node; it answers by `tell`,
+    /// on any loop.
+    void ask_for_other(ConnectionId connection, RequestOfOther request, TellOther tell);
+    /// Its asker has the answer to this request.
+    void heard_by_other(ConnectionId connection, std::string request_id);
+
     /// The slug that qualifies the names of a connection's tools; one identity keeps its slug while
     /// it has a connection.
     std::string take_slug(const core::Principal& principal, std::string_view device_name);
@@ -206,11 +222,13 @@ private:
     PendingReplies::Discard discard_artifacts() const;
     bool find_live(std::string_view session_id) const;
     void sweep_links();
+    std::shared_ptr<DeviceSession> session_of(ConnectionId connection) const;
     core::TurnRunner* runner_of(net::EventLoop& loop) const { return runner_of_(loop); }
 
     Services services_;
     Published<Options> options_;
     RunnerOf runner_of_;
+    std::atomic<OtherNodes*> other_nodes_{nullptr};
     core::PrincipalLimits requests_{16};
     core::PrincipalLimits detached_turns_{8};
     Uploads uploads_;

@@ -182,6 +182,67 @@ void PendingReplies::sent(std::uint64_t tag, ConnectionId connection, std::uint6
     }
 }
 
+bool PendingReplies::is_unanswered(const PendingReply* reply, std::string_view instance) {
+    return reply != nullptr && !reply->answer && reply->call != nullptr && !instance.empty() &&
+           reply->instance == instance && reply->call->right_to_send().holds();
+}
+
+PendingReplies::UnansweredCall PendingReplies::to_send_again(const PendingReply& reply) {
+    return {.tag = reply.tag,
+            .id = reply.id,
+            .tool = reply.call->tool().spec.name,
+            .args = std::string(reply.call->args()),
+            .principal = reply.call->principal()->id,
+            .agent = std::string(reply.call->call().claimed_agent),
+            .traceparent = std::string(reply.call->call().traceparent),
+            .deadline = reply.call->deadline(),
+            .right = reply.call->right_to_send()};
+}
+
+std::vector<PendingReplies::UnansweredCall> PendingReplies::unanswered(std::string_view instance) {
+    std::vector<UnansweredCall> found;
+    const std::scoped_lock lock(mutex_);
+    for (const Slot& slot : slots_) {
+        if (!is_unanswered(slot.reply, instance)) continue;
+        slot.reply->maybe_seen = true;
+        found.push_back(to_send_again(*slot.reply));
+    }
+    return found;
+}
+
+void PendingReplies::set_held_elsewhere(std::string_view request_id, bool held, SteadyTime now) {
+    std::uint64_t tag = 0;
+    net::EventLoop* home = nullptr;
+    {
+        const std::scoped_lock lock(mutex_);
+        PendingReply* const reply = find(request_id);
+        if (reply == nullptr || reply->answer || reply->held_elsewhere == held) return;
+        reply->held_elsewhere = held;
+        if (held && reply->broken_at) reply->link_ended = true;
+        reply->broken_at = held || !reply->link_ended ? std::nullopt : std::optional(now);
+        tag = reply->tag;
+        home = &reply->home;
+    }
+    wake(tag, *home);
+}
+
+bool PendingReplies::waits_for(std::string_view request_id) const {
+    const std::scoped_lock lock(mutex_);
+    const PendingReply* const reply = find(request_id);
+    return reply != nullptr && !reply->answer;
+}
+
+bool PendingReplies::resolve(std::string_view request_id, core::Outcome outcome) {
+    std::uint64_t tag = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        const PendingReply* const reply = find(request_id);
+        if (reply == nullptr) return false;
+        tag = reply->tag;  // never another's
+    }
+    return resolve(tag, std::move(outcome));
+}
+
 std::vector<PendingReplies::UnansweredCall> PendingReplies::resume(
     std::string_view instance, ConnectionId connection,
     const std::shared_ptr<DeviceHost>& carrier) {
@@ -191,25 +252,15 @@ std::vector<PendingReplies::UnansweredCall> PendingReplies::resume(
         const std::scoped_lock lock(mutex_);
         for (std::uint32_t index = 0; index < slots_.size(); ++index) {
             PendingReply* reply = slots_[index].reply;
-            if (reply == nullptr || reply->answer || reply->call == nullptr ||
-                reply->instance != instance || reply->sent_on == connection ||
-                !reply->call->right_to_send().holds())
-                continue;
+            if (!is_unanswered(reply, instance) || reply->sent_on == connection) continue;
             reply->sent_on = connection;
             reply->starts_at = 0;
             reply->maybe_seen = true;
             reply->broken_at.reset();
+            reply->held_elsewhere = reply->link_ended = false;
             reply->accepted = false;
             reply->carrier = carrier;
-            unanswered.push_back({.tag = make_tag(index, slots_[index].generation),
-                                  .id = reply->id,
-                                  .tool = reply->call->tool().spec.name,
-                                  .args = std::string(reply->call->args()),
-                                  .principal = reply->call->principal()->id,
-                                  .agent = std::string(reply->call->call().claimed_agent),
-                                  .traceparent = std::string(reply->call->call().traceparent),
-                                  .deadline = reply->call->deadline(),
-                                  .right = reply->call->right_to_send()});
+            unanswered.push_back(to_send_again(*reply));
             homes.push_back(&reply->home);
         }
     }
@@ -225,6 +276,10 @@ void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t wri
         for (std::uint32_t index = 0; index < slots_.size(); ++index) {
             PendingReply* reply = slots_[index].reply;
             if (reply == nullptr || reply->sent_on != connection || reply->answer) continue;
+            if (reply->held_elsewhere) {
+                reply->link_ended = true;
+                continue;
+            }
             if (reply->starts_at >= written && !reply->maybe_seen) {
                 reply->answer = fail(ErrorCode::kUnavailable,
                                      "the device's connection ended before the call was sent; call "

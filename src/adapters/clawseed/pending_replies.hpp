@@ -48,6 +48,9 @@ struct PendingReply {
     std::optional<core::Outcome> answer;
     /// When its connection broke; a reply may still come on another
     std::optional<SteadyTime> broken_at;
+    /// A link at another node of the fleet has the request
+    bool held_elsewhere = false;
+    bool link_ended = false;  ///< meanwhile
     bool accepted = false;
     SteadyTime last_progress{};
 };
@@ -86,6 +89,14 @@ public:
     };
     std::vector<UnansweredCall> resume(std::string_view instance, ConnectionId connection,
                                        const std::shared_ptr<DeviceHost>& carrier);
+    /// What `instance` has not answered, to be sent again by another node of the fleet, at which
+    /// the device is linked now. From now on it may have been seen.
+    std::vector<UnansweredCall> unanswered(std::string_view instance);
+    /// While a link at another node has the request, the end of its own is no end.
+    void set_held_elsewhere(std::string_view request_id, bool held, SteadyTime now);
+    bool waits_for(std::string_view request_id) const;
+    /// Delivers a reply that came at another node. False when no call waits for it.
+    bool resolve(std::string_view request_id, core::Outcome outcome);
     /// `connection` is closed after `written` bytes were handed to the kernel. Requests beyond that
     /// were never delivered.
     void connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end,
@@ -123,6 +134,9 @@ private:
     };
     PendingReply* find(std::uint64_t tag) const;  // with mutex_ held
     PendingReply* find(std::string_view request_id) const;  // with mutex_ held
+    /// Whether it may be sent again to `instance`; with mutex_ held.
+    static bool is_unanswered(const PendingReply* reply, std::string_view instance);
+    static UnansweredCall to_send_again(const PendingReply& reply);
     void wake(std::uint64_t tag, net::EventLoop& home);
     /// Removes a call, with mutex_ held, and returns the artifacts that no result referenced.
     std::vector<std::string> release(std::uint64_t tag);

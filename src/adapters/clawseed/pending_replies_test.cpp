@@ -277,5 +277,49 @@ TEST(PendingRepliesThreads, Item30_AReplyOnAnyLoopResumesTheCallOnItsOwn) {
     EXPECT_EQ(replies->size(), 0u);
 }
 
+TEST_F(PendingRepliesTest, ACallThatAnotherNodeHoldsOutlivesItsLinkAndIsAnsweredByItsWholeId) {
+    PendingReply reply(loop, sink);
+    const std::uint64_t tag = replies->add(reply);
+    const std::string id(reply.id.view());
+    replies->sent(tag, kOld, 0, "one");
+    on_loop([&] {
+        replies->connection_ended(kOld, 100, LinkEnd::kBroken, now());
+        EXPECT_TRUE(replies->take_update(reply).broken_at);
+        replies->set_held_elsewhere(id, true, now());
+        EXPECT_FALSE(replies->take_update(reply).broken_at);
+        clock.advance(5s);
+        replies->set_held_elsewhere(id, false, now());
+        EXPECT_EQ(replies->take_update(reply).broken_at, now());
+        std::string other = id;
+        other[0] = other[0] == 'f' ? 'e' : 'f';  // the same tag
+        EXPECT_FALSE(replies->waits_for(other));
+        EXPECT_FALSE(replies->resolve(other, text("forged")));
+        EXPECT_TRUE(replies->waits_for(id));
+        EXPECT_TRUE(replies->resolve(id, text("boiled")));
+        EXPECT_FALSE(replies->resolve(id, text("again")));
+        EXPECT_TRUE(replies->take_update(reply).answered);
+        EXPECT_EQ((*reply.answer)->content, "boiled");
+    });
+}
+
+TEST_F(PendingRepliesTest, WhileAnotherNodeHoldsACallTheEndOfItsLinkIsNoEnd) {
+    for (const LinkEnd end : {LinkEnd::kBroken, LinkEnd::kGoodbye}) {
+        PendingReply reply(loop, sink);
+        const std::uint64_t tag = replies->add(reply);
+        const std::string id(reply.id.view());
+        replies->sent(tag, kOld, 0, "one");
+        on_loop([&] {
+            replies->set_held_elsewhere(id, true, now());
+            replies->connection_ended(kOld, 100, end, now());
+            PendingReplies::Update news = replies->take_update(reply);
+            EXPECT_FALSE(news.answered || news.broken_at);
+            replies->set_held_elsewhere(id, false, now());
+            news = replies->take_update(reply);
+            EXPECT_TRUE(news.broken_at && !news.answered);
+            replies->remove(tag);
+        });
+    }
+}
+
 }  // namespace
 }  // namespace crab::clawseed
