@@ -197,10 +197,14 @@ void Node::make_calls() {
                                                 .clock = loop.clock,
                                                 .home = loop.executor(),
                                                 .timers = loop.timers});
+    // Devices of the simulation do not say that they have been elsewhere, so nothing moves.
+    moved_ = std::make_unique<MovedCalls>(MovedCalls::Uses{
+        .mail = mail_, .beats = *beats_, .clock = loop.clock, .timers = loop.timers});
     letters_ = std::make_unique<Letters>(Letters::Uses{.mail = mail_,
                                                        .beats = *beats_,
                                                        .owner = *owner,
                                                        .forwarder = *forwarder,
+                                                       .moved = *moved_,
                                                        .clock = loop.clock,
                                                        .home = loop.executor(),
                                                        .timers = loop.timers});

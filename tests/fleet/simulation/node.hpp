@@ -100,6 +100,7 @@ private:
     bus::local::MortalBus bus_;
     std::optional<Beats> beats_;  ///< once the incarnation is known
     DirectorySimulated directory_;
+    std::unique_ptr<MovedCalls> moved_;
     std::unique_ptr<Letters> letters_;
     int stopped_ = 0;
 };
