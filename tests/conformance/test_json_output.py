@@ -277,6 +277,7 @@ class JsonOutputTest(PeerListenerCase):
                 "crab_fleet_forged_messages_total counter",
                 "crab_fleet_forwarded_calls_total counter",
                 "crab_fleet_lease_holds gauge",
+                "crab_fleet_moved_calls_answered_total counter",
                 "crab_fleet_nodes_heard gauge",
             },
             "crab_otlp_spans_total counter",  # with a collector

@@ -78,7 +78,7 @@ void append_stats_row(json::Writer& writer, const core::CallStats::Row& row) {
     writer.key("p99_us").integer(totals.latency.percentile(0.99));
     writer.key("stage_us").begin_object();
     for (std::size_t i = 1; i < core::kStages; ++i) {
-        if (totals.stage_us[i] <= 0) continue;
+        if (!totals.passed.test(i)) continue;
         writer.key(core::name_of(static_cast<core::Stage>(i)))
             .integer(
                 static_cast<std::int64_t>(totals.stage_us[i] / static_cast<double>(totals.calls)));

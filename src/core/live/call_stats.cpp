@@ -35,9 +35,11 @@ void CallStats::Totals::add(const FinishedCall& call, std::uint64_t weight) {
     calls += weight;
     if (call.failed()) errors += weight;
     latency.add(call.duration_us, weight);
-    for (std::size_t i = 0; i < kStages; ++i)
-        if (call.stage_us[i] > 0)
-            stage_us[i] += static_cast<double>(call.stage_us[i]) * static_cast<double>(weight);
+    for (std::size_t i = 0; i < kStages; ++i) {
+        if (call.stage_us[i] < 0) continue;
+        passed.set(i);
+        stage_us[i] += static_cast<double>(call.stage_us[i]) * static_cast<double>(weight);
+    }
     if (call.duration_us <= slowest_us) return;
     slowest_us = call.duration_us;
     slowest = call.call_id;
@@ -48,6 +50,7 @@ void CallStats::Totals::add(const Totals& other) {
     errors += other.errors;
     latency.add(other.latency);
     for (std::size_t i = 0; i < kStages; ++i) stage_us[i] += other.stage_us[i];
+    passed |= other.passed;
     if (other.slowest_us <= slowest_us) return;
     slowest_us = other.slowest_us;
     slowest = other.slowest;

@@ -6,6 +6,7 @@
 #include "core/live/latency_sketch.hpp"
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -31,6 +32,7 @@ public:
     struct Totals {
         std::uint64_t calls = 0, errors = 0;
         std::array<double, kStages> stage_us{};  ///< sums
+        std::bitset<kStages> passed{};  ///< the stages that a call reached, in however little time
         LatencySketch latency{};
         std::int64_t slowest_us = -1;
         std::string slowest{};  ///< its call id
