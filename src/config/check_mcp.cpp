@@ -19,9 +19,7 @@ namespace crab::config {
 namespace {
 
 /// `https`, or `http` on this machine.
-bool is_safe(const std::optional<net::HttpUrl>& url) {
-    return url && (url->tls || HostPort{.host = url->host}.is_loopback());
-}
+bool is_safe(const std::optional<net::HttpUrl>& url) { return url && !is_plain_elsewhere(*url); }
 
 bool is_safe(const std::string& text) { return is_safe(net::HttpUrl::parse(text)); }
 
