@@ -1,6 +1,7 @@
 #include "base/log.hpp"
 
 #include "base/clock.hpp"
+#include "base/published.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -28,8 +29,8 @@ struct Levels {
 /// Never destroyed, as the logger.
 struct State {
     std::atomic<Level> lowest{Level::kInfo};  ///< of all levels: below it nothing is looked at
-    std::atomic<std::shared_ptr<const Levels>> levels{std::make_shared<const Levels>()};
-    std::atomic<std::shared_ptr<const Sink>> sink;
+    Published<Levels> levels{std::make_shared<const Levels>()};
+    Published<Sink> sink{nullptr};
     std::atomic<Format> form{Format::kText};
 };
 State& state() {
@@ -134,7 +135,7 @@ std::optional<Level> find_level(std::string_view name) {
 void set_levels(Level general, PartLevels parts) {
     Level lowest = general;
     for (const auto& [part, level] : parts) lowest = std::min(lowest, level);
-    state().levels.store(std::make_shared<const Levels>(Levels{general, std::move(parts)}));
+    state().levels.set(std::make_shared<const Levels>(Levels{general, std::move(parts)}));
     state().lowest = lowest;
 }
 
@@ -145,7 +146,7 @@ void configure(Level level, Format format) {
     set_format(format);
 }
 
-void set_sink(std::shared_ptr<const Sink> sink) { state().sink.store(std::move(sink)); }
+void set_sink(std::shared_ptr<const Sink> sink) { state().sink.set(std::move(sink)); }
 
 std::string to_text(const Line& line) {
     std::string text(line.event);
@@ -155,7 +156,7 @@ std::string to_text(const Line& line) {
 
 bool enabled(Level level, Where where) {
     if (level < state().lowest.load(std::memory_order_relaxed)) return false;
-    const auto levels = state().levels.load();
+    const auto levels = state().levels.get();
     return level >= levels->of(part_of(where.file_name()));
 }
 
@@ -164,7 +165,7 @@ void write(Level level, std::string_view event, std::initializer_list<Field> fie
     const Line line{level, part_of(where.file_name()), event,
                     std::span(fields.begin(), fields.size())};
     const bool as_json = state().form == Format::kJson;
-    const auto sink = as_json ? nullptr : state().sink.load();
+    const auto sink = as_json ? nullptr : state().sink.get();
     if (sink && (*sink)(line)) return;
     const std::string text =
         as_json ? json_line(line)

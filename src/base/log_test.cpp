@@ -1,7 +1,9 @@
 #include "base/log.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -66,6 +68,28 @@ TEST_F(LogTest, APartHasTheLevelOfTheLongestPartAboveIt) {
     EXPECT_FALSE(log::enabled(log::Level::kError));
     log::set_levels(log::Level::kError, {{"bas", log::Level::kDebug}});
     EXPECT_FALSE(log::enabled(log::Level::kWarn)) << "names are whole words";
+}
+
+TEST_F(LogTest, LevelsAndTheSinkAreReplacedWhileOthersWrite) {
+    std::atomic<int> taken{0};
+    const auto replace_both = [&](int i) {
+        log::set_levels(log::Level::kWarn, {{"base", i % 2 ? log::Level::kInfo : log::Level::kOff}});
+        log::set_sink(std::make_shared<const log::Sink>([&, i](const log::Line& line) {
+            taken += line.event == "event" && i >= 0;
+            return true;
+        }));
+    };
+    replace_both(1);
+    const auto write = [](std::stop_token stop) {
+        while (!stop.stop_requested()) log::info("event");
+    };
+    {
+        const std::jthread one(write), two(write);
+        for (int i = 0; i < 2'000; ++i) replace_both(i);
+        while (taken == 0) std::this_thread::yield();
+    }
+    log::set_sink(nullptr);
+    EXPECT_GT(taken, 0);
 }
 
 TEST_F(LogTest, ThePartOfAFileIsItsFolderBelowTheSources) {

@@ -15,9 +15,9 @@ class Published {
 public:
     explicit Published(std::shared_ptr<const T> first) : current_(std::move(first)) {}
 
-    void set(std::shared_ptr<const T> next) {
+    void set(std::shared_ptr<const T> next) {  // destroys what was there, outside the lock
         const std::scoped_lock lock(mutex_);
-        current_ = std::move(next);
+        current_.swap(next);
         version_.fetch_add(1, std::memory_order_release);
     }
     std::shared_ptr<const T> get() const {

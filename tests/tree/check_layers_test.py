@@ -250,6 +250,12 @@ class CheckLayersTest(unittest.TestCase):
                     )
                     self.write(f"src/{folder}/a.cpp", "")
 
+    def test_an_atomic_shared_pointer_is_refused_everywhere(self) -> None:
+        for text in ("std::atomic<std::shared_ptr<const int>> it;", "atomic<weak_ptr<int>> it;"):
+            with self.subTest(text=text):
+                said = self.said_of("src/cli/a.cpp", text + "\n")
+                self.assertIn("cli replaces what is shared by base/published.hpp", said)
+
     def test_the_pure_folders_have_no_name_of_a_socket_call(self) -> None:
         for folder in ("core/call", "json", "base", "trust"):
             for text in ("connect(fd, a, b);", "bind(fd, a, b);", "listen(fd, 5);"):
