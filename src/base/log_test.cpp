@@ -73,7 +73,8 @@ TEST_F(LogTest, APartHasTheLevelOfTheLongestPartAboveIt) {
 TEST_F(LogTest, LevelsAndTheSinkAreReplacedWhileOthersWrite) {
     std::atomic<int> taken{0};
     const auto replace_both = [&](int i) {
-        log::set_levels(log::Level::kWarn, {{"base", i % 2 ? log::Level::kInfo : log::Level::kOff}});
+        log::set_levels(log::Level::kWarn,
+                        {{"base", i % 2 ? log::Level::kInfo : log::Level::kOff}});
         log::set_sink(std::make_shared<const log::Sink>([&, i](const log::Line& line) {
             taken += line.event == "event" && i >= 0;
             return true;
