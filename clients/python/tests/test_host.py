@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import tempfile
 import threading
 import unittest
@@ -12,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 from crab import ToolHost, host
-from crab.host_store import HostStore
+from crab.host_store import HostStore, StoreThread
 from crab.server import Request
 
 
@@ -98,6 +99,112 @@ class Memory(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await self.call("c1"))["result"]["runs"], 1)
 
 
+class Disk(Memory):
+    """With a state folder, whose disk is slow or fails where a test says so."""
+
+    async def asyncSetUp(self) -> None:
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.host._store = StoreThread(self.folder)
+        await self.host._store.open()
+        self.addAsyncCleanup(self.host._close_store)
+
+    async def begin_anew(self) -> None:
+        """As another process would, on the same folder."""
+        await asyncio.gather(*self.host._work)
+        await self.host._close_store()
+        self.host = ToolHost("test")
+        self.host.tool(self.count, name="count", description="Counts its runs.")
+        self.host._store = StoreThread(self.folder)
+        await self.host._store.open()
+
+    def hold(self, name: str) -> tuple[asyncio.Event, threading.Event]:
+        """The store's next `name`: when it is there, and what it waits for."""
+        there, go_on = asyncio.Event(), threading.Event()
+        loop, real = asyncio.get_running_loop(), getattr(HostStore, name)
+        self.addCleanup(go_on.set)
+
+        def held(store: HostStore, *words: Any) -> Any:
+            loop.call_soon_threadsafe(there.set)
+            self.assertTrue(go_on.wait(5), "the event loop waits for the disk")
+            return real(store, *words)
+
+        patch = mock.patch.object(HostStore, name, held)
+        patch.start()
+        self.addCleanup(patch.stop)
+        return there, go_on
+
+    async def test_the_loop_does_not_wait_for_the_disk(self) -> None:
+        for name in ("admit", "end"):
+            with self.subTest(name):
+                there, go_on = self.hold(name)
+                calls = [asyncio.create_task(self.call(name)) for _ in range(3)]
+                await there.wait()
+                health = await self.host._handle(Request("GET", "/healthz", {}))
+                self.assertEqual(health.status, 200)
+                go_on.set()
+                answers = [await call for call in calls]
+                self.assertEqual([answer["status"] for answer in answers], ["ok"] * 3)
+                mock.patch.stopall()
+        self.assertEqual(self.runs, 2)  # once for each key
+
+    async def test_what_the_disk_knows_decides_between_two_that_come_at_once(self) -> None:
+        await self.call("k", text="right")
+        await self.begin_anew()
+        there, go_on = self.hold("admit")
+        wrong = asyncio.create_task(self.call("k", text="wrong"))
+        await there.wait()
+        right = asyncio.create_task(self.call("k", text="right"))
+        await asyncio.sleep(0)
+        go_on.set()
+        self.assertEqual((await wrong)["error"]["code"], "CONFLICT")
+        self.assertEqual((await right)["result"]["runs"], 1)
+        self.assertEqual(self.runs, 1)
+
+    async def test_a_call_that_is_cancelled_before_its_record_is_there_leaves_none(self) -> None:
+        there, go_on = self.hold("admit")
+        call = asyncio.create_task(self.call("c1"))
+        await there.wait()
+        self.assertEqual((await self.ask("cancel", {"call_id": "c1"}))["status"], "cancelling")
+        self.assertEqual((await call)["error"]["code"], "CANCELLED")
+        go_on.set()
+        mock.patch.stopall()
+        await self.begin_anew()
+        self.assertEqual((await self.call("c1"))["result"]["runs"], 1)
+
+    async def test_a_disk_that_fails_runs_nothing_and_loses_nothing(self) -> None:
+        await self.call("c1")
+        await self.begin_anew()
+        with mock.patch.object(HostStore, "find", side_effect=sqlite3.OperationalError("I/O")):
+            with self.assertLogs("crab.host", "ERROR"):
+                failed = await self.call("c1")
+        self.assertEqual(failed["status"], "retryable_error")
+        await self.begin_anew()
+        self.assertEqual((await self.call("c1"))["result"]["runs"], 1)
+        self.assertEqual(self.runs, 1)
+
+    async def test_a_disk_that_is_too_slow_is_answered_for_in_time(self) -> None:
+        there, go_on = self.hold("admit")
+        context = {"agent_id": "a", "session_id": "s"}
+        body = {"call_id": "c1", "tool_name": "count", "args": {}, "context": context}
+        with self.assertLogs("crab.host", "ERROR"):
+            late = await self.ask("call", {**body, "timeout_ms": 20})
+        self.assertEqual(late["error"]["code"], "DEPENDENCY_UNAVAILABLE")
+        self.assertTrue(there.is_set())
+        go_on.set()
+        mock.patch.stopall()
+        await self.begin_anew()
+        self.assertEqual((await self.call("c1"))["result"]["runs"], 1)
+
+    async def test_a_cancel_that_comes_early_does_not_hide_that_a_call_ran(self) -> None:
+        await self.call("c1")
+        await self.begin_anew()
+        self.assertEqual((await self.ask("cancel", {"call_id": "c1"}))["status"], "not_found")
+        self.assertEqual((await self.call("c1"))["result"]["runs"], 1)
+        self.assertEqual((await self.ask("cancel", {"call_id": "c2"}))["status"], "not_found")
+        self.assertEqual((await self.call("c2"))["error"]["code"], "CANCELLED")
+        self.assertEqual((await self.call("c2"))["result"]["runs"], 2)
+
+
 class Listening(unittest.IsolatedAsyncioTestCase):
     async def test_a_host_that_cannot_listen_lets_go_of_its_folder(self) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -106,6 +213,23 @@ class Listening(unittest.IsolatedAsyncioTestCase):
             with self.assertRaises(OSError):
                 await tool_host.serve_unix(folder / "socket")
         HostStore(folder / "state").close()  # nobody has it
+
+    async def test_a_host_that_stops_reports_no_connection_as_a_failure(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        reported: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, said: reported.append(said))
+        tool_host = ToolHost("test")
+        serving = asyncio.create_task(tool_host.serve_unix(folder / "socket"))
+        while not (folder / "socket").exists():
+            await asyncio.sleep(0)
+        reader, writer = await asyncio.open_unix_connection(folder / "socket")
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertTrue((await reader.readline()).startswith(b"HTTP/1.1 200 "))
+        tool_host.stop()
+        await serving
+        writer.close()
+        await asyncio.sleep(0)
+        self.assertEqual(reported, [])
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ToolError
-from .host_store import HostStore
+from .host_store import StoreThread
 from .remote import Remote
 from .runner import LoopWatch, Runner
 from .server import HttpServer, Reply, Request, strict_json
@@ -76,6 +76,7 @@ _WIRE = set(
 )
 _log = logging.getLogger("crab.host")
 _NO_EFFECT = ("RATE_LIMITED", "DEPENDENCY_UNAVAILABLE")
+_KEY_TAKEN = "another call has this key; choose a new one"
 
 
 @dataclass
@@ -97,11 +98,19 @@ class _Entry:
     tool: Tool
     ended: asyncio.Future[_Outcome]
     begun: float = field(default_factory=time.monotonic)
+    stamp: float = field(default_factory=time.time)  #: of its record on disk
+    looked_up: asyncio.Event = field(default_factory=asyncio.Event)
+    early: bool = False  #: it was cancelled before it came
+    replayed: bool = False  #: an earlier process ran it
     waiting: int = 0
     kept: _Outcome | None = None  #: what repeats get; None after an end that is not certain
     news: list[asyncio.Queue[dict[str, Any]]] = field(default_factory=list)
     cancelled: bool = False
     work: asyncio.Future[Any] | None = None
+
+    @property
+    def repeatable(self) -> bool:
+        return self.tool.read_only is True or self.tool.idempotent is True
 
     @property
     def size(self) -> int:
@@ -125,7 +134,7 @@ class ToolHost(Toolbox):
         super().__init__()
         self.service = service
         self._state_dir = state_dir
-        self._store: HostStore | None = None
+        self._store: StoreThread | None = None
         self._runner = Runner(_PARALLEL)
         self._entries: dict[tuple[str, str], _Entry] = {}
         self._ended: dict[tuple[str, str], int] = {}  # their sizes, the first that ended first
@@ -171,10 +180,12 @@ class ToolHost(Toolbox):
         self, host: str, port: int, *, component_id: str, gateway_key: str, state_dir: str
     ) -> None:
         """As run_tls(), on the running loop."""
-        remote = Remote(Path(state_dir) / "pairing", component_id, gateway_key)
+        remote = await asyncio.to_thread(
+            Remote, Path(state_dir) / "pairing", component_id, gateway_key
+        )
 
-        def admit(path: str, writer: asyncio.StreamWriter) -> Reply | None:
-            denied = remote.admit(path, writer.get_extra_info("peercert"))
+        async def admit(path: str, writer: asyncio.StreamWriter) -> Reply | None:
+            denied = await remote.admit(path, writer.get_extra_info("peercert"))
             return _refuse(path, denied[0], denied[2], denied[1]) if denied else None
 
         server = HttpServer(self._handle, _refuse, admit, remote.pair)
@@ -208,10 +219,13 @@ class ToolHost(Toolbox):
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         self._runner = Runner(_PARALLEL)
         try:
-            self._store = None if state_dir is None else HostStore(state_dir)
+            if state_dir is not None:
+                store = StoreThread(state_dir)
+                await store.open()
+                self._store = store
             listening = await start()
         except BaseException:
-            self._close_store()
+            await self._close_store()
             self._loop = None
             raise
         name = listening.sockets[0].getsockname()
@@ -232,13 +246,13 @@ class ToolHost(Toolbox):
                 task.cancel()
             await asyncio.gather(*self._work, return_exceptions=True)
             await server.end()
-            self._close_store()
+            await self._close_store()
             self._loop = None
 
-    def _close_store(self) -> None:
+    async def _close_store(self) -> None:
         store, self._store = self._store, None
         if store:
-            store.close()
+            await store.close()
 
     def stop(self) -> None:
         """Ends it, after what runs, ten seconds at most; from any thread."""
@@ -300,17 +314,17 @@ class ToolHost(Toolbox):
                 tool.members.read(body["args"], "")
             seconds = _seconds(tool, body)
             trace = traceparent_of(fields.get("traceparent"))
-            entry, replayed = self._enter(body, tool, seconds, trace)
+            entry, joined = await self._enter(body, tool, seconds, trace)
         except ToolError as refused:
             return Reply(200, _response(body, _failed(refused)))
         if "text/event-stream" in fields.get("accept", ""):
             headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
             return Reply(200, headers=headers, events=self._events(body, entry, seconds))
         outcome = await self._wait(entry, seconds)
-        headers = {"Crab-Replayed": "true"} if replayed else {}
+        headers = {"Crab-Replayed": "true"} if joined or entry.replayed else {}
         return Reply(200, _response(body, outcome), headers)
 
-    def _enter(
+    async def _enter(
         self, body: dict[str, Any], tool: Tool, seconds: float, trace: str
     ) -> tuple[_Entry, bool]:
         """The entry of this call, which runs, or the one that it repeats. Errors: ToolError."""
@@ -319,9 +333,7 @@ class ToolHost(Toolbox):
         key = (body["tenant_id"], body.get("idempotency_key") or body["call_id"])
         said = [tool.name, body["args"], context["agent_id"], context.get("isolation_key", "")]
         content = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).digest()
-        known = self._entries.get(key) or self._stored(key, tool)
-        if known and known.content != content:
-            raise ToolError("CONFLICT", "another call has this key; choose a new one")
+        known = await self._known(key, content, seconds)
         if known and not known.ended.done():
             if known.waiting > _REPEATS:
                 raise ToolError("RATE_LIMITED", "too many repeats of this call wait already")
@@ -329,9 +341,7 @@ class ToolHost(Toolbox):
         if known and known.kept:
             return known, True
         if known and tool.read_only is not True and tool.idempotent is not True:
-            raise ToolError(
-                "OUTCOME_UNKNOWN", "this call was cut off before; look whether it had its effect"
-            )
+            raise _unknown()
         if len(self._work) >= _PARALLEL + _QUEUED:
             raise ToolError("RATE_LIMITED", "too many calls wait already", {"retry_after_ms": 500})
         caller = Caller("", context["agent_id"])
@@ -339,57 +349,91 @@ class ToolHost(Toolbox):
         call.deadline, call.traceparent = time.monotonic() + seconds, trace
         ended: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
         entry = _Entry(key, content, call, tool, ended)
-        early = self._early.pop((body["tenant_id"], body["call_id"]), 0.0)
-        if time.monotonic() - early < _EARLY_SECONDS:
-            failure = ToolError("CANCELLED", "this call was cancelled before it came")
-            ended.set_result(_failed(failure))
-            return entry, False
-        if self._store and tool.read_only is not True:
-            try:
-                self._store.begin(*key, content)
-            except sqlite3.Error:
-                _log.exception("a call cannot be recorded, so it does not run")
-                raise ToolError("UNAVAILABLE", "this host cannot record calls now") from None
+        early = self._early.pop((body["tenant_id"], body["call_id"]), None)
+        entry.early = early is not None and time.monotonic() - early < _EARLY_SECONDS
         self._forget(key)  # an ended call that runs again
         self._entries[key] = entry
-        task = asyncio.create_task(self._run(entry, seconds), name=f"call {call.id}")
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
+        self._spawn(self._run(entry), f"call {call.id}")
         return entry, False
 
-    def _stored(self, key: tuple[str, str], tool: Tool) -> _Entry | None:
-        """The entry of a call of an earlier process, or that memory has lost. Errors: ToolError."""
-        if self._store is None:
-            return None
+    async def _known(self, key: tuple[str, str], content: bytes, seconds: float) -> _Entry | None:
+        """The entry under this key in memory. Errors: ToolError."""
         try:
-            found = self._store.find(*key)
-        except sqlite3.Error:
-            _log.exception("calls cannot be looked up")
+            async with asyncio.timeout(seconds):
+                while (known := self._entries.get(key)) and known.content != content:
+                    if known.looked_up.is_set():
+                        raise ToolError("CONFLICT", _KEY_TAKEN)
+                    await known.looked_up.wait()  # the record on disk decides which one is right
+        except asyncio.TimeoutError:
             raise ToolError("UNAVAILABLE", "this host cannot look up calls now") from None
-        if found is None:
-            return None
-        outcome = _failed(ToolError("OUTCOME_UNKNOWN", "nobody knows how it ended"))
-        ended: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
-        entry = _Entry(key, found.content, ToolCall("", tool.name, {}, Caller()), tool, ended)
-        if found.text:
-            outcome = entry.kept = _Outcome(found.status, found.text, found.duration_ms)
-        ended.set_result(outcome)
-        return entry
+        return known
 
-    def _record(self, entry: _Entry) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    async def _recall(self, entry: _Entry) -> _Outcome | None:
+        """The answer that stands already; nothing: the call runs, and its record says so."""
+        found = None
+        try:
+            async with asyncio.timeout(entry.call.deadline - time.monotonic()):
+                if self._store and (entry.early or entry.tool.read_only is True):
+                    found = await self._store.find(entry.key)
+                elif self._store:
+                    found = await self._store.admit(
+                        entry.key, entry.content, entry.stamp, entry.repeatable
+                    )
+        except (sqlite3.Error, asyncio.TimeoutError):
+            _log.exception("a call cannot be recorded, so it does not run")
+            return _failed(ToolError("UNAVAILABLE", "this host cannot record calls now"))
+        except asyncio.CancelledError:
+            return _failed(ToolError("UNAVAILABLE", "this host is stopping"))
+        if found and found.content != entry.content:
+            return _failed(ToolError("CONFLICT", _KEY_TAKEN))
+        if found and found.text:
+            entry.replayed = True
+            entry.kept = _Outcome(found.status, found.text, found.duration_ms)
+            return entry.kept
+        if found and not entry.repeatable:
+            return _failed(_unknown())
+        if entry.early:
+            return _failed(ToolError("CANCELLED", "this call was cancelled before it came"))
+        return None
+
+    async def _record(self, entry: _Entry) -> None:
         """How it ended; without that a repeat after a crash is OUTCOME_UNKNOWN."""
         kept = entry.kept
         if self._store and kept and entry.tool.read_only is not True:
             try:
-                self._store.end(*entry.key, kept.status, kept.text, kept.duration_ms)
+                await self._store.end(entry.key, kept.status, kept.text, kept.duration_ms)
             except sqlite3.Error:
                 _log.exception("the end of call %s cannot be recorded", entry.call.id)
 
-    async def _run(self, entry: _Entry, seconds: float) -> None:
+    async def _run(self, entry: _Entry) -> None:
+        """Ends the entry with what is known of an earlier run, or by running the tool."""
+        call = entry.call
+        outcome: _Outcome | None = None
+        try:
+            if not entry.cancelled:  # before the first step
+                outcome = await self._recall(entry)
+            entry.looked_up.set()
+            if outcome is None and not entry.cancelled:
+                outcome = await self._execute(entry)
+                await self._record(entry)
+        finally:
+            if outcome and not entry.ended.done():
+                entry.ended.set_result(outcome)
+            if call._work is None or call._work.done():
+                entry.let_go()
+            self._remember(entry)
+        # what had no effect runs when it is repeated; so does what was cancelled in line
+        had_none = call._work is None or outcome and outcome.status == "retryable_error"
+        if had_none and not entry.kept:
+            await self._drop(entry)
+
+    async def _execute(self, entry: _Entry) -> _Outcome:
         call, tool = entry.call, entry.tool
-        if entry.cancelled:  # before its first step
-            self._drop(entry)
-            return
         loop = asyncio.get_running_loop()
 
         def report(news: dict[str, Any]) -> None:
@@ -397,7 +441,7 @@ class ToolHost(Toolbox):
                 loop.call_soon_threadsafe(_spread, entry, news)
 
         call._on_progress = report
-        patience = asyncio.timeout(seconds)
+        patience = asyncio.timeout(call.deadline - time.monotonic())
         work = entry.work = asyncio.ensure_future(self._runner.run(tool, call))
         outcome: _Outcome
         try:
@@ -410,9 +454,8 @@ class ToolHost(Toolbox):
                 busy.details = {"retry_after_ms": 500}
                 outcome = _failed(busy)
             elif patience.expired():
-                repeatable = tool.read_only is True or tool.idempotent is True
                 late = ToolError("TIMEOUT", "the tool did not end before the deadline")
-                outcome = _failed(late, "timeout", repeatable)
+                outcome = _failed(late, "timeout", entry.repeatable)
             elif entry.cancelled or call.cancelled:
                 outcome = _failed(ToolError("CANCELLED", "the call was cancelled"))
             else:
@@ -420,15 +463,7 @@ class ToolHost(Toolbox):
                 entry.kept = outcome if outcome.status == "error" else None
             self._keep_late(entry)
         outcome.duration_ms = round((time.monotonic() - entry.begun) * 1000)
-        self._record(entry)
-        # what had no effect runs when it is repeated; so does what was cancelled in line
-        if outcome.status == "retryable_error" or call._work is None and not entry.kept:
-            self._drop(entry)
-        if not entry.ended.done():
-            entry.ended.set_result(outcome)
-        if call._work is None or call._work.done():
-            entry.let_go()
-        self._remember(entry)
+        return outcome
 
     def _keep_late(self, entry: _Entry) -> None:
         """What a function returns after its call was cut off serves repeats."""
@@ -440,7 +475,7 @@ class ToolHost(Toolbox):
             if not done.cancelled() and done.exception() is None:
                 with contextlib.suppress(ToolError):
                     entry.kept = self._succeeded(entry, done.result())
-                    self._record(entry)
+                    self._spawn(self._record(entry), f"record {entry.call.id}")
             entry.let_go()
             self._remember(entry)
 
@@ -535,12 +570,12 @@ class ToolHost(Toolbox):
         if entry.work:
             entry.work.cancel()  # it may still wait for its place
 
-    def _drop(self, entry: _Entry) -> None:
+    async def _drop(self, entry: _Entry) -> None:
         if self._entries.get(entry.key) is entry:
             self._forget(entry.key)
-        if self._store:
+        if self._store and entry.tool.read_only is not True:
             with contextlib.suppress(sqlite3.Error):  # then a repeat is OUTCOME_UNKNOWN
-                self._store.drop(*entry.key)
+                await self._store.drop(entry.key, entry.stamp)
 
     def _remember(self, entry: _Entry) -> None:
         """Counts an entry that has ended, unless it was dropped."""
@@ -562,6 +597,12 @@ class ToolHost(Toolbox):
             if not is_old and len(self._ended) <= _KEPT_MOST and self._ended_bytes <= _KEPT_BYTES:
                 return
             self._forget(key)
+
+
+def _unknown() -> ToolError:
+    return ToolError(
+        "OUTCOME_UNKNOWN", "this call was cut off before; look whether it had its effect"
+    )
 
 
 def _spread(entry: _Entry, news: dict[str, Any]) -> None:

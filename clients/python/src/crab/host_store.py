@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import sqlite3
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-__all__ = ["HostStore", "StoredCall"]
+__all__ = ["HostStore", "StoreThread", "StoredCall"]
+
+_T = TypeVar("_T")
 
 _KEPT_SECONDS = 24 * 3600
 _PRUNE_EVERY = 256
@@ -63,15 +69,21 @@ class HostStore:
         ).fetchone()
         return StoredCall(*row) if row else None
 
-    def begin(self, tenant: str, key: str, content: bytes) -> None:
-        """On disk when this returns: the call may run."""
+    def admit(
+        self, tenant: str, key: str, content: bytes, began: float, repeatable: bool
+    ) -> StoredCall | None:
+        """Nothing: the call may run, and that it began is on disk; else what is known of it. Of one
+        that is `repeatable` it does not count that it began before."""
+        found = self.find(tenant, key)
+        if found and not (repeatable and not found.text and found.content == content):
+            return found
         self._begun += 1
         if self._begun % _PRUNE_EVERY == 0:
             self._prune()
         self._database.execute(
-            "INSERT OR REPLACE INTO calls VALUES (?,?,?,'','',0,?)",
-            (tenant, key, content, time.time()),
+            "INSERT OR REPLACE INTO calls VALUES (?,?,?,'','',0,?)", (tenant, key, content, began)
         )
+        return None
 
     def end(self, tenant: str, key: str, status: str, text: str, duration_ms: int) -> None:
         self._database.execute(
@@ -79,9 +91,57 @@ class HostStore:
             (status, text, duration_ms, tenant, key),
         )
 
-    def drop(self, tenant: str, key: str) -> None:
-        """It had no effect."""
-        self._database.execute("DELETE FROM calls WHERE tenant=? AND key=?", (tenant, key))
+    def drop(self, tenant: str, key: str, began: float) -> None:
+        """The call that was admitted with `began` had no effect; a record of another one stays."""
+        self._database.execute(
+            "DELETE FROM calls WHERE tenant=? AND key=? AND began=?", (tenant, key, began)
+        )
 
     def _prune(self) -> None:
         self._database.execute("DELETE FROM calls WHERE began < ?", (time.time() - _KEPT_SECONDS,))
+
+
+class StoreThread:
+    """A HostStore on a thread of its own, since a disk may be slow and an event loop may not wait
+    for it. All that is asked for is done, in that order, also if the asking task is cancelled."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = folder
+        self._thread = ThreadPoolExecutor(1, "crab host store")
+        self._opened: list[HostStore] = []
+
+    async def open(self) -> None:
+        """Errors: those of HostStore()."""
+        try:
+            await self._do(lambda: self._opened.append(HostStore(self._folder)))
+        except BaseException:
+            self._thread.submit(self._close)
+            self._thread.shutdown(wait=False)
+            raise
+
+    async def close(self) -> None:
+        try:
+            await self._do(self._close)
+        finally:
+            self._thread.shutdown(wait=False)
+
+    async def find(self, key: tuple[str, str]) -> StoredCall | None:
+        return await self._do(lambda: self._opened[0].find(*key))
+
+    async def admit(
+        self, key: tuple[str, str], content: bytes, began: float, repeatable: bool
+    ) -> StoredCall | None:
+        return await self._do(lambda: self._opened[0].admit(*key, content, began, repeatable))
+
+    async def end(self, key: tuple[str, str], status: str, text: str, duration_ms: int) -> None:
+        await self._do(lambda: self._opened[0].end(*key, status, text, duration_ms))
+
+    async def drop(self, key: tuple[str, str], began: float) -> None:
+        await self._do(lambda: self._opened[0].drop(*key, began))
+
+    def _close(self) -> None:
+        while self._opened:
+            self._opened.pop().close()
+
+    async def _do(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, work))

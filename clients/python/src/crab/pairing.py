@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from .address import Address
 from .errors import PairingError
 from .http import HttpClient, HttpFailure
+from .off_loop import to_its_end
 
 __all__ = ["normalize_code", "pair", "pair_async"]
 
@@ -57,7 +59,7 @@ async def pair_async(
     try:
         token = await _redeem(address, normal, ca_file)
         if place:
-            place.keep(token)
+            await to_its_end(functools.partial(place.keep, token))
         return token
     finally:
         if place:
@@ -107,12 +109,3 @@ class SecretFile:
         """Without keep() nothing is left of it."""
         os.close(self._descriptor)
         self._scratch.unlink(missing_ok=True)
-
-
-def write_secret(path: Path, text: str) -> None:
-    """Into a file that only its owner reads, in one step. Errors: OSError."""
-    place = SecretFile(path)
-    try:
-        place.keep(text)
-    finally:
-        place.close()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import libcrypto
+from .off_loop import to_its_end
 from .server import strict_json
 
 __all__ = ["Remote"]
@@ -45,7 +46,8 @@ class _Failed(Exception):
 
 
 class Remote:
-    """Identity, certificates and pairing of one host, in a folder of its own."""
+    """Identity, certificates and pairing of one host, in a folder of its own. Once it is made, it
+    writes files on other threads than the event loop's."""
 
     def __init__(self, folder: Path, component_id: str, gateway_key: str) -> None:
         """Errors: ValueError, OSError, subprocess.CalledProcessError."""
@@ -65,7 +67,7 @@ class Remote:
         if not (folder / "bootstrap.pem").exists():
             self._openssl("req", "-x509", *self._new_key("bootstrap"), "-days", "3650")
         self._trust: dict[str, Any] = self._read("trust.json") or {"state": "new"}
-        self._busy = asyncio.Lock()
+        self._busy, self._storing = asyncio.Lock(), asyncio.Lock()
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_3
         setattr(self.context, "num_tickets", 0)  # noqa: B010: unknown to the type checker
@@ -76,8 +78,10 @@ class Remote:
         """For `crab peers pair tool … --remote-key`."""
         return _b64(libcrypto.ed25519_public(self._seed))
 
-    def admit(self, path: str, certificate: dict[str, Any] | None) -> tuple[int, str, str] | None:
-        """Status, code and words for who may not; None: go on."""
+    async def admit(
+        self, path: str, certificate: dict[str, Any] | None
+    ) -> tuple[int, str, str] | None:
+        """Status, code and words for who may not; None: go on. Errors: OSError."""
         if path == "/healthz":
             return None
         if self._trust["state"] == "new":
@@ -87,8 +91,9 @@ class Remote:
         names = [name for name in certificate.get("subjectAltName", ()) if name[0] == "URI"]
         if names != [("URI", self._trust["gateway"])]:
             return 403, "FORBIDDEN", "this host is paired with another gateway"
-        if self._trust["state"] == "installed":  # the last message was lost, and this proves it
-            self._set_trust({**self._trust, "state": "paired"})
+        trust = self._trust
+        if trust["state"] == "installed":  # the last message was lost, and this proves it
+            await self._set_trust({**trust, "state": "paired"}, trust)
         return None
 
     # Files
@@ -132,7 +137,13 @@ class Remote:
         names = ["-subj", f"/CN={self.component_id}", "-addext", f"subjectAltName={uri}"]
         return [*kind, *names, "-keyout", f"{name}.key", "-out", f"{name}.pem"]
 
-    def _set_trust(self, trust: dict[str, Any]) -> None:
+    async def _set_trust(self, trust: dict[str, Any], before: dict[str, Any] | None = None) -> None:
+        """With `before` only if that is what it is still."""
+        async with self._storing:
+            if before is None or self._trust is before:
+                await to_its_end(lambda: self._store_trust(trust))
+
+    def _store_trust(self, trust: dict[str, Any]) -> None:
         self._write("trust.json", json.dumps(trust))
         self._trust = trust
         if trust["state"] == "paired":
@@ -179,7 +190,7 @@ class Remote:
                     await self._handshake(init, shown, reader, writer)
         except (_Failed, asyncio.TimeoutError, KeyError, TypeError, ValueError) as failed:
             if str(failed) == "pair.error" and self._trust is not before:
-                self._set_trust(before)
+                await self._set_trust(before)
                 self._apply()
             code = failed.code if isinstance(failed, _Failed) else "PROTOCOL_VIOLATION"
             code = "TIMEOUT" if isinstance(failed, asyncio.TimeoutError) else code
@@ -204,7 +215,7 @@ class Remote:
             _send(writer, {**message, "sig_ed25519": _b64(signature)})
 
         gateway = init["gateway"]
-        self._check_init(init, gateway)
+        await to_its_end(lambda: self._check_init(init, gateway))
         about = {
             "component_type": "tool_host",
             "component_id": self.component_id,
@@ -220,20 +231,20 @@ class Remote:
         name = f"host-{time.time_ns():x}"
         request = self._new_key(name)
         request[-1] = f"{name}.csr"
-        await asyncio.to_thread(self._openssl, "req", "-new", *request)
+        await to_its_end(lambda: self._openssl("req", "-new", *request))
         send("pair.csr_request", {"csr_pem": (self._folder / f"{name}.csr").read_text()})
         issued = await _receive(reader, "pair.csr_issued", init["pairing_id"])
         self._verify(issued, _ISSUED)
         chain = "".join(issued["certificate_chain_pem"])
-        await asyncio.to_thread(self._check_issued, name, issued, chain)
+        await to_its_end(lambda: self._check_issued(name, issued, chain))
         trust = {"name": name, "chain": chain, "gateway": f"crab://gateway/{gateway['gateway_id']}"}
-        self._set_trust({**trust, "state": "installed"})
+        await self._set_trust({**trust, "state": "installed"})
         self._apply()
         send("pair.csr_installed", {"mtls_cert_fingerprint": issued["mtls_cert_fingerprint"]})
         complete = await _receive(reader, "pair.complete", init["pairing_id"])
         if complete["status"] != "ok":
             raise _Failed("PROTOCOL_VIOLATION", "status is not ok")
-        self._set_trust({**trust, "state": "paired"})
+        await self._set_trust({**trust, "state": "paired"})
 
     def _verify(self, message: dict[str, Any], members: tuple[str, ...]) -> None:
         signed = {name: message[name] for name in ("type", "version", "pairing_id", *members)}

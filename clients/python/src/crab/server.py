@@ -49,7 +49,7 @@ class _Refused(Exception):
 
 
 Refuse = Callable[[str, int, str], Reply]
-Admit = Callable[[str, asyncio.StreamWriter], Reply | None]
+Admit = Callable[[str, asyncio.StreamWriter], Awaitable[Reply | None]]
 Upgrade = Callable[[dict[str, str], asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -68,8 +68,10 @@ class HttpServer:
         self._handle, self._refuse = handle, refuse
         self._admit, self._upgrade = admit, upgrade
         self._connections: set[asyncio.Task[None]] = set()
+        self._ending = False
 
     async def end(self) -> None:
+        self._ending = True
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
@@ -91,6 +93,9 @@ class HttpServer:
                 await _linger(reader, writer)
         except (OSError, EOFError, asyncio.TimeoutError):
             pass
+        except asyncio.CancelledError:
+            if not self._ending:  # asyncio's streams would log a cancelled task as a failure
+                raise
         finally:
             self._connections.discard(task)
             writer.close()
@@ -127,7 +132,7 @@ class HttpServer:
             await self._upgrade(headers, reader, writer)
             await writer.drain()
             return False
-        denied = self._admit(path[0], writer) if self._admit else None
+        denied = await self._admit(path[0], writer) if self._admit else None
         if denied:
             await _write(writer, denied, False)
             return False
