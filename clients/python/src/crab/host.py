@@ -35,6 +35,16 @@ from typing import Any
 
 from .errors import ToolError
 from .host_store import StoreThread
+from .host_wire import (
+    Outcome,
+    check_form,
+    check_values,
+    element_of,
+    failed,
+    refuse,
+    response,
+    seconds_of,
+)
 from .remote import Remote
 from .runner import LoopWatch, Runner
 from .server import HttpServer, Reply, Request, strict_json
@@ -53,39 +63,13 @@ from .upload import inline
 __all__ = ["ToolHost"]
 
 _PARALLEL, _QUEUED, _REPEATS = 64, 256, 64
-_DEFAULT_MS, _LONGEST_MS = 30_000, 120_000
 _REPLY_BYTES = 8 << 20
 _KEPT_SECONDS, _KEPT_BYTES, _KEPT_MOST = 600.0, 64 << 20, 16_384
 _ENTRY_BYTES = 1 << 10  # of an entry beside its result, roughly
 _EARLY_SECONDS, _EARLY_MOST = 10.0, 256
 _STOP_SECONDS = 10.0
-_TEXTS = ("version", "call_id", "tool_name", "tenant_id", "idempotency_key")
-_CONTEXT = ("agent_id", "session_id", "platform", "channel_id", "actor_id", "isolation_key")
-_CONTEXT_MEMBERS = (*_CONTEXT, "trace_id", "request_origin")
-_ORIGINS = ("agent_turn", "cron", "operator", "system")
-_WIRE_CODES = {
-    "UNAVAILABLE": "DEPENDENCY_UNAVAILABLE",
-    "UNAUTHENTICATED": "UNAUTHORIZED",
-    "AUTH_REQUIRED": "FORBIDDEN",
-    "NOT_FOUND": "INVALID_ARGS",
-}
-_WIRE = set(
-    "TOOL_NOT_FOUND INVALID_ARGS UNAUTHORIZED FORBIDDEN RATE_LIMITED DEPENDENCY_UNAVAILABLE "
-    "TIMEOUT INTERNAL PAIRING_REQUIRED PAIRING_FAILED CONFLICT CANCELLED OUTCOME_UNKNOWN "
-    "OVERSIZE TOOL_FAILED AMBIGUOUS_TOOL".split()
-)
 _log = logging.getLogger("crab.host")
-_NO_EFFECT = ("RATE_LIMITED", "DEPENDENCY_UNAVAILABLE")
 _KEY_TAKEN = "another call has this key; choose a new one"
-
-
-@dataclass
-class _Outcome:
-    """How a call ended: `text` are the members of the response that depend on it, as JSON."""
-
-    status: str
-    text: str
-    duration_ms: int = 0
 
 
 @dataclass
@@ -96,14 +80,14 @@ class _Entry:
     content: bytes
     call: ToolCall
     tool: Tool
-    ended: asyncio.Future[_Outcome]
+    ended: asyncio.Future[Outcome]
     begun: float = field(default_factory=time.monotonic)
     stamp: float = field(default_factory=time.time)  #: of its record on disk
     looked_up: asyncio.Event = field(default_factory=asyncio.Event)
     early: bool = False  #: it was cancelled before it came
     replayed: bool = False  #: an earlier process ran it
     waiting: int = 0
-    kept: _Outcome | None = None  #: what repeats get; None after an end that is not certain
+    kept: Outcome | None = None  #: what repeats get; None after an end that is not certain
     news: list[asyncio.Queue[dict[str, Any]]] = field(default_factory=list)
     cancelled: bool = False
     work: asyncio.Future[Any] | None = None
@@ -152,7 +136,7 @@ class ToolHost(Toolbox):
 
     async def serve_unix(self, path: str | os.PathLike[str], *, mode: int = 0o600) -> None:
         """As run_unix(), on the running loop."""
-        server = HttpServer(self._handle, _refuse)
+        server = HttpServer(self._handle, refuse)
         listener = _listen(Path(path), mode)
         try:
             start = functools.partial(
@@ -186,9 +170,9 @@ class ToolHost(Toolbox):
 
         async def admit(path: str, writer: asyncio.StreamWriter) -> Reply | None:
             denied = await remote.admit(path, writer.get_extra_info("peercert"))
-            return _refuse(path, denied[0], denied[2], denied[1]) if denied else None
+            return refuse(path, denied[0], denied[2], denied[1]) if denied else None
 
-        server = HttpServer(self._handle, _refuse, admit, remote.pair)
+        server = HttpServer(self._handle, refuse, admit, remote.pair)
         print(f"remote_key={remote.key}", flush=True)
         start = functools.partial(
             asyncio.start_server,
@@ -272,11 +256,11 @@ class ToolHost(Toolbox):
         }
         method = routes.get(request.path)
         if method is None:
-            return _refuse(request.path, 404, "there is no such route")
+            return refuse(request.path, 404, "there is no such route")
         if request.method == "OPTIONS":
             return Reply(204, headers={"Allow": method})
         if request.method != method:
-            reply = _refuse(request.path, 405, f"use {method}")
+            reply = refuse(request.path, 405, f"use {method}")
             reply.headers["Allow"] = method
             return reply
         stopping = self._stopping is not None and self._stopping.is_set()
@@ -295,34 +279,34 @@ class ToolHost(Toolbox):
                 raise ValueError("the body is one JSON object")
             if request.path == "/v1/tools/cancel":
                 return self._cancel(body)
-            _check_form(body)
+            check_form(body)
         except ValueError as bad:
-            return _refuse(request.path, 400, str(bad))
+            return refuse(request.path, 400, str(bad))
         if stopping:
             failure = ToolError("UNAVAILABLE", "this host is stopping")
-            return Reply(503, _response(body, _failed(failure)))
+            return Reply(503, response(body, failed(failure)))
         return await self._call(body, request.headers)
 
     async def _call(self, body: dict[str, Any], fields: dict[str, str]) -> Reply:
         try:
-            _check_values(body)
+            check_values(body)
             tool = self.tools.get(body["tool_name"])
             if tool is None:
                 gone = f"there is no tool {body['tool_name']!r}; list the tools"
                 raise ToolError("TOOL_NOT_FOUND", gone)
             if tool.members is not None:
                 tool.members.read(body["args"], "")
-            seconds = _seconds(tool, body)
+            seconds = seconds_of(tool, body)
             trace = traceparent_of(fields.get("traceparent"))
             entry, joined = await self._enter(body, tool, seconds, trace)
         except ToolError as refused:
-            return Reply(200, _response(body, _failed(refused)))
+            return Reply(200, response(body, failed(refused)))
         if "text/event-stream" in fields.get("accept", ""):
             headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
             return Reply(200, headers=headers, events=self._events(body, entry, seconds))
         outcome = await self._wait(entry, seconds)
         headers = {"Crab-Replayed": "true"} if joined or entry.replayed else {}
-        return Reply(200, _response(body, outcome), headers)
+        return Reply(200, response(body, outcome), headers)
 
     async def _enter(
         self, body: dict[str, Any], tool: Tool, seconds: float, trace: str
@@ -347,7 +331,7 @@ class ToolHost(Toolbox):
         caller = Caller("", context["agent_id"])
         call = ToolCall(body["call_id"], tool.name, body["args"], caller)
         call.deadline, call.traceparent = time.monotonic() + seconds, trace
-        ended: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
+        ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         entry = _Entry(key, content, call, tool, ended)
         early = self._early.pop((body["tenant_id"], body["call_id"]), None)
         entry.early = early is not None and time.monotonic() - early < _EARLY_SECONDS
@@ -373,7 +357,7 @@ class ToolHost(Toolbox):
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
-    async def _recall(self, entry: _Entry) -> _Outcome | None:
+    async def _recall(self, entry: _Entry) -> Outcome | None:
         """The answer that stands already; nothing: the call runs, and its record says so."""
         found = None
         try:
@@ -386,19 +370,19 @@ class ToolHost(Toolbox):
                     )
         except (sqlite3.Error, asyncio.TimeoutError):
             _log.exception("a call cannot be recorded, so it does not run")
-            return _failed(ToolError("UNAVAILABLE", "this host cannot record calls now"))
+            return failed(ToolError("UNAVAILABLE", "this host cannot record calls now"))
         except asyncio.CancelledError:
-            return _failed(ToolError("UNAVAILABLE", "this host is stopping"))
+            return failed(ToolError("UNAVAILABLE", "this host is stopping"))
         if found and found.content != entry.content:
-            return _failed(ToolError("CONFLICT", _KEY_TAKEN))
+            return failed(ToolError("CONFLICT", _KEY_TAKEN))
         if found and found.text:
             entry.replayed = True
-            entry.kept = _Outcome(found.status, found.text, found.duration_ms)
+            entry.kept = Outcome(found.status, found.text, found.duration_ms)
             return entry.kept
         if found and not entry.repeatable:
-            return _failed(_unknown())
+            return failed(_unknown())
         if entry.early:
-            return _failed(ToolError("CANCELLED", "this call was cancelled before it came"))
+            return failed(ToolError("CANCELLED", "this call was cancelled before it came"))
         return None
 
     async def _record(self, entry: _Entry) -> None:
@@ -413,7 +397,7 @@ class ToolHost(Toolbox):
     async def _run(self, entry: _Entry) -> None:
         """Ends the entry with what is known of an earlier run, or by running the tool."""
         call = entry.call
-        outcome: _Outcome | None = None
+        outcome: Outcome | None = None
         try:
             if not entry.cancelled:  # before the first step
                 outcome = await self._recall(entry)
@@ -432,7 +416,7 @@ class ToolHost(Toolbox):
         if had_none and not entry.kept:
             await self._drop(entry)
 
-    async def _execute(self, entry: _Entry) -> _Outcome:
+    async def _execute(self, entry: _Entry) -> Outcome:
         call, tool = entry.call, entry.tool
         loop = asyncio.get_running_loop()
 
@@ -443,7 +427,7 @@ class ToolHost(Toolbox):
         call._on_progress = report
         patience = asyncio.timeout(call.deadline - time.monotonic())
         work = entry.work = asyncio.ensure_future(self._runner.run(tool, call))
-        outcome: _Outcome
+        outcome: Outcome
         try:
             async with patience:
                 outcome = self._succeeded(entry, await work)
@@ -452,14 +436,14 @@ class ToolHost(Toolbox):
             if patience.expired() and call._work is None:
                 busy = ToolError("RATE_LIMITED", "no place was free in time; try again later")
                 busy.details = {"retry_after_ms": 500}
-                outcome = _failed(busy)
+                outcome = failed(busy)
             elif patience.expired():
                 late = ToolError("TIMEOUT", "the tool did not end before the deadline")
-                outcome = _failed(late, "timeout", entry.repeatable)
+                outcome = failed(late, "timeout", entry.repeatable)
             elif entry.cancelled or call.cancelled:
-                outcome = _failed(ToolError("CANCELLED", "the call was cancelled"))
+                outcome = failed(ToolError("CANCELLED", "the call was cancelled"))
             else:
-                outcome = _failed(failure_of(raised, tool.name))
+                outcome = failed(failure_of(raised, tool.name))
                 entry.kept = outcome if outcome.status == "error" else None
             self._keep_late(entry)
         outcome.duration_ms = round((time.monotonic() - entry.begun) * 1000)
@@ -481,7 +465,7 @@ class ToolHost(Toolbox):
 
         work.add_done_callback(keep)
 
-    def _succeeded(self, entry: _Entry, value: Any) -> _Outcome:
+    def _succeeded(self, entry: _Entry, value: Any) -> Outcome:
         if isinstance(value, Blob):
             value = inline(value)
         if value is None:
@@ -497,9 +481,9 @@ class ToolHost(Toolbox):
         if len(text.encode()) > _REPLY_BYTES:
             raise ToolError("OVERSIZE", f"the result has more than {_REPLY_BYTES} bytes")
         logs = f',"logs":{json_text(entry.call.logs)}' if entry.call.logs else ""
-        return _Outcome("ok", f'"result":{text}{logs}')
+        return Outcome("ok", f'"result":{text}{logs}')
 
-    async def _wait(self, entry: _Entry, seconds: float) -> _Outcome:
+    async def _wait(self, entry: _Entry, seconds: float) -> Outcome:
         """The outcome, or `timeout` of who repeats with less patience."""
         if entry.ended.done():
             return entry.kept or entry.ended.result()
@@ -508,7 +492,7 @@ class ToolHost(Toolbox):
             async with asyncio.timeout(seconds + 0.05):
                 return await asyncio.shield(entry.ended)
         except asyncio.TimeoutError:
-            return _failed(ToolError("TIMEOUT", "the call still runs"), "timeout", False)
+            return failed(ToolError("TIMEOUT", "the call still runs"), "timeout", False)
         finally:
             entry.waiting -= 1
 
@@ -528,7 +512,7 @@ class ToolHost(Toolbox):
                     yield f"event: progress\ndata: {json_text(getting.result())}\n\n".encode()
                     getting = None
                     continue
-                yield b"event: result\ndata: " + _response(body, waiting.result()) + b"\n\n"
+                yield b"event: result\ndata: " + response(body, waiting.result()) + b"\n\n"
                 return
         finally:
             entry.news.remove(news)
@@ -563,7 +547,7 @@ class ToolHost(Toolbox):
     def _cut(self, entry: _Entry) -> None:
         """Ends it as CANCELLED at once, whatever its function does."""
         entry.cancelled = True
-        outcome = _failed(ToolError("CANCELLED", "the call was cancelled"))
+        outcome = failed(ToolError("CANCELLED", "the call was cancelled"))
         outcome.duration_ms = round((time.monotonic() - entry.begun) * 1000)
         entry.ended.set_result(outcome)
         entry.call.cancel()
@@ -609,109 +593,6 @@ def _spread(entry: _Entry, news: dict[str, Any]) -> None:
     for queue in entry.news:
         with contextlib.suppress(asyncio.QueueFull):
             queue.put_nowait(news)
-
-
-def element_of(tool: Tool) -> dict[str, Any]:
-    """The tool as `GET /v1/tools` has it."""
-    longest = min(round((tool.max_timeout or 120) * 1000), _LONGEST_MS)
-    default = min(round((tool.timeout or 30) * 1000), longest)
-    element: dict[str, Any] = {
-        "name": tool.name,
-        "description": tool.description,
-        "input_schema": tool.parameters,
-        "output_schema": tool.output_schema or {"type": "object"},
-        "timeout_ms_default": default,
-        "timeout_ms_max": longest,
-        "idempotent": tool.idempotent is True,
-        "side_effects": tool.read_only is not True,
-    }
-    if tool.title:
-        element["title"] = tool.title
-    if tool.max_concurrency:
-        element["max_concurrency"] = tool.max_concurrency
-    return element
-
-
-def _seconds(tool: Tool, body: dict[str, Any]) -> float:
-    limits = element_of(tool)
-    asked = body.get("timeout_ms", limits["timeout_ms_default"])
-    return float(min(asked, limits["timeout_ms_max"])) / 1000
-
-
-def _check_form(body: dict[str, Any]) -> None:
-    """Types and unknown members. Errors: ValueError."""
-    known = {*_TEXTS, "args", "context", "timeout_ms"}
-    context = body.get("context", {})
-    if body.keys() - known:
-        raise ValueError(f"unknown members: {', '.join(sorted(body.keys() - known))}")
-    if not isinstance(context, dict) or context.keys() - set(_CONTEXT_MEMBERS):
-        raise ValueError("context: an object with members that are known")
-    texts = [body[name] for name in _TEXTS if name in body] + list(context.values())
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("a text is no string")
-    timeout = body.get("timeout_ms", 1)
-    if not isinstance(timeout, int) or isinstance(timeout, bool):
-        raise ValueError("timeout_ms: must be an integer")
-    if not isinstance(body.get("args", {}), dict):
-        raise ValueError("args: must be an object")
-
-
-def _check_values(body: dict[str, Any]) -> None:
-    """What is needed, and not blank. Errors: ToolError."""
-    context = body.get("context", {})
-    needed = [(name, body.get(name)) for name in ("version", "call_id", "tool_name", "tenant_id")]
-    needed += [(f"context/{name}", context.get(name)) for name in ("agent_id", "session_id")]
-    for name, value in needed:
-        if not value or not value.strip():
-            raise ToolError("INVALID_ARGS", f"/{name}: is needed and not blank")
-    texts = [body[name] for name in _TEXTS if name in body] + list(context.values())
-    if any(len(text.encode(errors="replace")) > 256 for text in texts):
-        raise ToolError("INVALID_ARGS", "a text outside of args has at most 256 bytes")
-    if body["version"] != "v1":
-        raise ToolError("INVALID_ARGS", "/version: must be v1")
-    if "args" not in body:
-        raise ToolError("INVALID_ARGS", "/args: is needed")
-    if not 1 <= body.get("timeout_ms", 1) <= _LONGEST_MS:
-        raise ToolError("INVALID_ARGS", f"/timeout_ms: 1 to {_LONGEST_MS}")
-    if context.get("request_origin", "system") not in _ORIGINS:
-        raise ToolError("INVALID_ARGS", "/context/request_origin: is not known")
-
-
-def _failed(failure: ToolError, status: str = "", retryable: bool = False) -> _Outcome:
-    code = _WIRE_CODES.get(failure.code, failure.code)
-    code = code if code in _WIRE else "INTERNAL"
-    status = status or ("retryable_error" if code in _NO_EFFECT else "error")
-    error: dict[str, Any] = {
-        "code": code,
-        "message": failure.message.encode(errors="replace").decode(),
-        "retryable": retryable or status == "retryable_error",
-    }
-    if failure.details:
-        error["details"] = failure.details
-    return _Outcome(status, f'"error":{json_text(error)}')
-
-
-def _response(body: dict[str, Any], outcome: _Outcome) -> bytes:
-    def text(name: str) -> str:
-        value = body.get(name)
-        return value.encode(errors="replace").decode() if isinstance(value, str) else ""
-
-    head = {
-        "version": "v1",
-        "call_id": text("call_id"),
-        "tool_name": text("tool_name"),
-        "status": outcome.status,
-        "duration_ms": outcome.duration_ms,
-    }
-    return f"{json_text(head)[:-1]},{outcome.text}}}".encode()
-
-
-def _refuse(path: str, status: int, message: str, code: str = "") -> Reply:
-    """What HTTP refuses, in the form of the route."""
-    code = code or {403: "FORBIDDEN", 503: "UNAVAILABLE"}.get(status, "INVALID_ARGS")
-    if path == "/v1/tools/call":
-        return Reply(status, _response({}, _failed(ToolError(code, message))))
-    return Reply(status, json_text({"error": message, "code": code}).encode())
 
 
 def _listen(path: Path, mode: int) -> socket.socket:
