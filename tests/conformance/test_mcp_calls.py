@@ -131,6 +131,21 @@ class ResultTest(CallsCase):
                     other = client.call(f"{source}__test_count", {"key": key})
                     self.assertEqual(other["structuredContent"], {"count": 2})
 
+    def test_ids_of_messages_are_no_keys(self) -> None:
+        """82: clients count from one at each start, so ids come again."""
+        for era in ERAS:
+            for source in SOURCES:
+                with self.subTest(f"{era}, {source}"):
+                    key = self.gateway.unique("key")
+                    counted = []
+                    for client in (self.client(era), self.client(era)):
+                        for _ in range(2):
+                            client._last_id = 40
+                            said = client.call(f"{source}__test_count", {"key": key})
+                            self.assertNotIn("replayed", said["_meta"]["crab/call"])
+                            counted.append(said["structuredContent"]["count"])
+                    self.assertEqual(counted, [1, 2, 3, 4])
+
 
 class ArtifactTest(CallsCase):
     """77."""

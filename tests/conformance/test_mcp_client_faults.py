@@ -88,6 +88,14 @@ class HeaderTest(ClientCase):
                     pending = link_to(self.gateway).request(method, headers, b"{}")
                     self.assertEqual(pending.status, 403)
                     pending.close()
+                with self.subTest(f"{method} {headers}, before the token"):
+                    wrong = {"Authorization": "Bearer wrong"}
+                    pending = link_to(self.gateway).request(method, {**headers, **wrong}, b"{}")
+                    self.assertEqual(pending.status, 403)
+                    pending.close()
+            refused = link_to(self.gateway).request(method, wrong, b"{}")
+            self.assertEqual(refused.status, 401, "a wrong token on the right host")
+            refused.close()
         self.assert_well()
 
     def test_wrong_messages(self) -> None:
@@ -125,6 +133,18 @@ class HeaderTest(ClientCase):
             pending.close()
         self.assertLess(self.gateway.resident_bytes() - before, 32 << 20)
         self.assert_well()
+
+
+class NameTest(ClientCase):
+    def test_a_name_of_one_source_is_plain_and_called_in_both_forms(self) -> None:
+        """62."""
+        for era in ("legacy", "modern"):
+            client = self.client(era)
+            listed = client.tools()
+            self.assertIn("greet", listed)
+            self.assertNotIn("files__greet", listed)
+            for name in ("greet", "files__greet"):
+                self.assertEqual(text_of(client.call(name, {"name": "Ada"})), "Hello, Ada!")
 
 
 class SessionTest(ClientCase):
@@ -265,6 +285,27 @@ class StateTest(ClientCase):
         self.assertEqual(refused.exception.code, -32602)
         done = client.request(
             "tools/call", {**params, "inputResponses": given, "requestState": state}
+        )
+        self.assertEqual(text_of(done), "Hello, Ada!")
+
+    def test_answers_that_are_missing_are_asked_for_again_and_others_are_ignored(self) -> None:
+        """90."""
+        client = self.client("modern")
+        params, first, given = self.begun(client)
+        (key,) = first["inputRequests"]
+        nobodys = {"nobodys": {"action": "accept", "content": {"name": "Eve"}}}
+        state = first["requestState"]
+        for lacking in ({}, nobodys):
+            with self.subTest(lacking):
+                again = client.request(
+                    "tools/call", {**params, "inputResponses": lacking, "requestState": state}
+                )
+                self.assertEqual(again["resultType"], "input_required")
+                self.assertEqual(list(again["inputRequests"]), [key])
+                state = again["requestState"]
+        done = client.request(
+            "tools/call",
+            {**params, "inputResponses": {**nobodys, **given}, "requestState": state},
         )
         self.assertEqual(text_of(done), "Hello, Ada!")
 

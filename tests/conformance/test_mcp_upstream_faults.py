@@ -174,8 +174,15 @@ class ListTest(FaultCase):
             "empty": faulty("empty_cursor"),
             "huge": faulty("huge_lists"),
             "storm": faulty("storm"),
-            "odd": faulty("odd_entries"),
+            "odd": faulty("odd_entries", env={"FIXTURE_ELSEWHERE": cls.elsewhere()}),
         }
+
+    @classmethod
+    def elsewhere(cls) -> str:
+        """An address that somebody listens at."""
+        cls.listener = cls.enterClassContext(socket.create_server(("127.0.0.1", 0)))
+        cls.listener.setblocking(False)
+        return f"http://127.0.0.1:{cls.listener.getsockname()[1]}/schema.json"
 
     def test_cursors_that_go_nowhere_end_the_reading(self) -> None:
         for name in ("loops", "endless"):
@@ -208,7 +215,9 @@ class ListTest(FaultCase):
 
     def test_odd_entries_cost_only_themselves(self) -> None:
         said = await_state(self.gateway, "odd", "ready")
-        self.assertTrue(said["left_out"])
+        self.assertIn("odd_remote_ref", {one["name"] for one in said["left_out"]})
+        with self.assertRaises(BlockingIOError):  # 67
+            self.listener.accept()
         self.assertEqual(
             text_of(self.client("modern").call("odd__greet", {"name": "Ada"})), "Hello, Ada!"
         )
@@ -226,6 +235,7 @@ class HttpTest(FaultCase):
             "redirects": fault("redirect", "modern"),
             "garbage": fault("garbage", "modern"),
             "busy": fault("busy", "modern", era="modern"),
+            "busy-calls": fault("busy_calls", "modern", era="modern"),
             "drops": fault("drop_mid_call", "modern"),
             "drops-legacy": fault("drop_mid_call", "legacy"),
             "mismatch": fault("header_mismatch", "modern"),
@@ -249,6 +259,21 @@ class HttpTest(FaultCase):
                 self.assertEqual(said["_meta"]["crab/error"]["retry_after_ms"], 1000)
             else:
                 self.assertEqual(text_of(said), "Hello, Ada!")
+
+    def test_a_call_that_was_told_to_wait_is_made_again_when_it_may(self) -> None:
+        """85: 429 says that nothing ran, so a tool with effects is called again, too."""
+        await_state(self.gateway, "busy-calls", "ready")
+        client = self.client("modern")
+        for count in (1, 2):
+            began = time.monotonic()
+            said = client.call("busy-calls__test_count", {"key": "a"})
+            self.assertEqual(said["structuredContent"], {"count": count})
+            self.assertGreaterEqual(time.monotonic() - began, 1, "as long as it was told to")
+        began = time.monotonic()
+        said = client.call("busy-calls__test_count", {"key": "a"}, **{"crab/timeoutMs": 500})
+        self.assertEqual(code_of(said), "RATE_LIMITED", "it has not the time")
+        self.assertEqual(said["_meta"]["crab/error"]["retry_after_ms"], 1000)
+        self.assertLess(time.monotonic() - began, 1)
 
     def test_a_broken_connection_leaves_the_outcome_open(self) -> None:
         client = self.client("modern")

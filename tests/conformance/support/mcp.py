@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from .case import GatewayCase
 from .gateway import Gateway
+from .mcp_shapes import problems
 from .wait import eventually
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "harness"))
 from mcp_client import Client, LegacyClient, McpError, ModernClient  # noqa: E402,F401
 from mcp_fixture import Fixture, command  # noqa: E402
-from mcp_links import HttpLink, HttpRefusal, Message, StdioLink  # noqa: E402,F401
+from mcp_links import HttpLink, HttpPending, HttpRefusal, Message, StdioLink  # noqa: E402,F401
 
 ASK = {"elicitation": True, "sampling": True, "roots": True}
 CAPABILITIES: Message = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
@@ -64,6 +66,43 @@ def await_state(gateway: Gateway, name: str, state: str, limit: float = 20) -> d
     return eventually(found, f"{name} is {state}", limit)
 
 
+class CheckedLink(HttpLink):
+    """A legacy client's, whose answers have to be those of its revision; what is not is in
+    `problems`, and what came in `kinds`: methods, with a word for results and errors."""
+
+    def __init__(self, gateway: Gateway, version: str) -> None:
+        super().__init__(f"http://localhost:{gateway.public[1]}/mcp")
+        self.version, self.problems, self.kinds = version, list[str](), set[str]()
+        self._asked: dict[Any, str] = {}
+
+    def request(
+        self, method: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> HttpPending:
+        sent = json.loads(body) if body else {}
+        for one in sent if isinstance(sent, list) else [sent]:
+            if "method" in one and "id" in one:
+                self._asked[one["id"]] = one["method"]
+        pending = super().request(method, headers, body)
+        came = pending.messages
+
+        def checked() -> Iterator[Message]:
+            for message in came():
+                self._check(message)
+                yield message
+
+        pending.messages = checked  # type: ignore[method-assign]
+        return pending
+
+    def _check(self, message: Message) -> None:
+        for problem in problems(message, self.version, self._asked):
+            self.problems.append(f"{problem} of {json.dumps(message)[:2000]}")
+        if "method" in message:
+            self.kinds.add(message["method"])
+        else:
+            word = "error" if "error" in message else "result"
+            self.kinds.add(f"{word} of {self._asked.get(message.get('id'))}")
+
+
 def link_to(gateway: Gateway, timeout: float = 20) -> HttpLink:
     return HttpLink(f"http://localhost:{gateway.public[1]}/mcp", timeout=timeout)
 
@@ -92,8 +131,11 @@ class McpCase(GatewayCase):
     def client(
         self, era: str, capabilities: Message | None = None, version: str = "2025-11-25"
     ) -> Any:
-        """A client of the gateway that can do everything, unless `capabilities` say less."""
+        """A client of the gateway that can do everything, unless `capabilities` say less. What a
+        legacy one gets has to be what its revision has."""
         able = CAPABILITIES if capabilities is None else capabilities
-        link = link_to(self.gateway)
-        made = ModernClient(link, able) if era == "modern" else LegacyClient(link, able, version)
-        return self.enterContext(made)
+        if era == "modern":
+            return self.enterContext(ModernClient(link_to(self.gateway), able))
+        link = CheckedLink(self.gateway, version)
+        self.addCleanup(lambda: self.assertEqual(link.problems, []))
+        return self.enterContext(LegacyClient(link, able, version))
