@@ -78,6 +78,19 @@ class Units(unittest.TestCase):
             self.assertEqual(said, [], unit.name)
 
 
+@unittest.skipUnless(shutil.which("promtool"), "no promtool here (package prometheus)")
+class Alerts(unittest.TestCase):
+    def test_each_fires_for_what_it_is_for_and_none_without_a_reason(self):
+        done = subprocess.run(
+            ["promtool", "test", "rules", "alerts_test.yaml"],
+            cwd=DEPLOY / "prometheus",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
 class FleetFiles(unittest.TestCase):
     """What compose.yaml of deploy/fleet wants beside it."""
 
