@@ -367,8 +367,10 @@ def exported(file: Path, folder: Path) -> Iterator[tuple[str, str]]:
 def typescript(build: Path) -> Facts:
     folder = (build / "web/package").resolve()
     facts: Facts = set()
-    for entry in ("index.d.ts", "client/index.d.ts", "host/index.d.ts"):
-        package = f"@crab/device/{entry}".replace("/index.d.ts", "")
+    described = json.loads((ROOT / "clients/typescript/package.json").read_text(encoding="utf-8"))
+    for path in described["exports"].values():
+        entry = path["types"].removeprefix("./dist/")
+        package = f"@crab/device/{entry}".removesuffix("/index.d.ts")
         for name, declaration in exported(folder / entry, folder):
             kind = declaration.split()[0]
             head, brace, body = declaration.partition("{")

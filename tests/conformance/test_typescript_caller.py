@@ -155,6 +155,12 @@ class TypescriptCallerTest(GatewayCase):
         self.assertEqual(
             caller.ask("explain", options={"callId": "no/such?call"})["error"]["httpStatus"], 404
         )
+        policy = caller.ask("policy", tool=name, args={}, options={"as": "caller/ci"})["policy"]
+        self.assertEqual(policy["verdict"], "allow")
+        self.assertIn("role default", policy["rule"])
+        self.assertTrue(policy["then"], "the steps after the rules")
+        over_http = self.caller().ask("policy", tool=name, options={"as": "caller/ci"})
+        self.assertIn("unix:", over_http["error"]["message"])
 
     def test_a_wrong_token_is_refused_and_a_new_one_in_its_file_is_taken(self) -> None:
         wrong = self.caller(token="0" * 64)

@@ -3,7 +3,9 @@ sections 3, 4, 9 and 10)."""
 
 from __future__ import annotations
 
+import tempfile
 import unittest
+from pathlib import Path
 from typing import Any
 
 from support.case import GatewayCase
@@ -37,6 +39,20 @@ class TypescriptDeviceTest(GatewayCase):
             self.call("whole", {"a": [1, None, {"b": 1.5}]}).result, {"a": [1, None, {"b": 1.5}]}
         )
         self.assertEqual(self.call("echo", {}).code, "INVALID_ARGS")  # the gateway knows the schema
+
+    def test_a_key_in_a_file_takes_the_place_of_a_token(self) -> None:
+        name = self.unique("node")
+        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()
+        with tempfile.TemporaryDirectory() as folder:
+            key = Path(folder, "key")
+            for environment in ({"CRAB_CODE": code["code"]}, {}):  # paired, then found again
+                environment = {**environment, "CRAB_KEY": str(key)}
+                device = NodeDevice(self.gateway.public[1], name, "", environment)
+                self.addCleanup(device.close)
+                device.wait_event("connected")
+                device.order("stop")
+                device.wait_event("ended")
+            self.assertEqual(key.stat().st_mode & 0o777, 0o600)
 
     def test_large_results_and_bytes_are_uploaded(self) -> None:
         self.node()

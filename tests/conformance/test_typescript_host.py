@@ -359,6 +359,14 @@ class TypescriptHostTest(HostCase):
                 self.assertTrue(answer.startswith(b"HTTP/1.1 4") or answer == b"", answer)
         self.assertEqual(self.call("echo", {"text": "x"})["status"], "ok")
 
+    def test_the_socket_has_the_mode_that_is_asked_for(self) -> None:
+        path = self.folder / "shared.sock"
+        listen = {"unix": str(path), "mode": 0o660}
+        shared = NodeProgram("node_host.mjs", {"listen": listen, "count": str(self.count)})
+        self.addCleanup(shared.close)
+        eventually(lambda: any("ready" in line for line in list(shared.lines)), "it is ready", 20)
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o660)
+
     def test_a_second_host_gets_neither_the_socket_nor_the_folder(self) -> None:
         for listen in (
             {"unix": str(self.socket)},

@@ -22,6 +22,8 @@ async function* partsOf({ do: what, tool, args, options, id, enough }) {
       return yield { status: await client.cancel(options.callId) };
     case "explain":
       return yield { record: await client.explain(options.callId) };
+    case "policy":
+      return yield { policy: await client.explainPolicy(tool, options.as, { args }) };
     case "artifact": {
       const { contentType, bytes } = await client.artifact(options.href);
       return yield { contentType, bytes: bytes.length };

@@ -1,7 +1,7 @@
 // A device of clients/typescript in Node, for tests: node_device.mjs GATEWAY NAME, the token in
-// CRAB_TOKEN, the compiled package in
-// CRAB_DEVICE_PACKAGE. Every event and every step of a call is a line of JSON on standard output; a
-// line on standard input is an order.
+// CRAB_TOKEN or a key in the file CRAB_KEY, paired with CRAB_CODE where there is none; the compiled
+// package in CRAB_DEVICE_PACKAGE. Every event and every step of a call is a line of JSON on
+// standard output; a line on standard input is an order.
 import { webcrypto } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -10,16 +10,22 @@ import { pathToFileURL } from "node:url";
 import { WebSocket } from "ws";
 
 globalThis.crypto ??= webcrypto; // Node 18
-const { Device, ToolError } = await import(
-  pathToFileURL(`${process.env.CRAB_DEVICE_PACKAGE}/index.js`).href
-);
+const part = (path) => import(pathToFileURL(`${process.env.CRAB_DEVICE_PACKAGE}/${path}`).href);
+const { Device, DeviceKey, ToolError } = await part("index.js");
+const { fileKeyStore } = await part("node/index.js");
 const [gateway, name] = process.argv.slice(2);
 const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+
+async function storedKey(path) {
+  const store = fileKeyStore(path);
+  const key = await DeviceKey.load(gateway, store);
+  return key ?? DeviceKey.pair(gateway, process.env.CRAB_CODE, store);
+}
 
 const device = new Device({
   gateway,
   name,
-  token: process.env.CRAB_TOKEN,
+  token: process.env.CRAB_KEY ? await storedKey(process.env.CRAB_KEY) : process.env.CRAB_TOKEN,
   webSocket: WebSocket,
   consent: (call) => call.caller.agent !== "stranger",
   onEvent: (event) => tell({ event }),

@@ -99,6 +99,7 @@ class StableApiTest(unittest.TestCase):
                 "interface Hidden {\n    no: 1;\n}\n",
                 "client/index.d.ts": "export type C = 1 | 2;\n",
                 "host/index.d.ts": "export declare const d: readonly string[];\n",
+                "node/index.d.ts": "export declare function e(): void;\n",
             }.items():
                 (package / name).parent.mkdir(parents=True, exist_ok=True)
                 (package / name).write_text(text, encoding="utf-8")
@@ -111,6 +112,7 @@ class StableApiTest(unittest.TestCase):
                     "@crab/device B.run(how: { a: 1; }): void",
                     "@crab/device/client type C = 1 | 2",
                     "@crab/device/host const d: readonly string[]",
+                    "@crab/device/node function e(): void",
                 },
             )
 

@@ -6,16 +6,21 @@ import { defaultPlatform, type Platform } from "./platform.js";
 import { TokenRefused, type TokenSource } from "./token-source.js";
 
 /**
- * A stored device key: the key pair, whose private key cannot be exported, and the id that the
- * gateway gave it.
+ * A stored device key: the key pair, whose private key cannot be exported unless its store asks for
+ * that, and the id that the gateway gave it.
  */
 export interface StoredKey {
   keyId: string;
   pair: CryptoKeyPair;
 }
 
-/** Where a key is kept between runs of a program; {@link browserKeyStore} for pages. */
+/**
+ * Where a key is kept between runs of a program: {@link browserKeyStore} for pages, `fileKeyStore`
+ * of `@crab/device/node` for Node.
+ */
 export interface KeyStore {
+  /** It can store a new key's bytes only. Default: it stores the key as it is. */
+  readonly needsExport?: boolean;
   load(): Promise<StoredKey | undefined>;
   save(key: StoredKey): Promise<void>;
   forget(): Promise<void>;
@@ -60,7 +65,8 @@ export class DeviceKey implements TokenSource {
     options: PlainOptions = {},
   ): Promise<DeviceKey> {
     const address = GatewayAddress.parse(gateway, options);
-    const pair = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
+    const exportable = store.needsExport ?? false;
+    const pair = await crypto.subtle.generateKey(algorithm, exportable, ["sign", "verify"]);
     const publicKey = base64Of(await crypto.subtle.exportKey("spki", pair.publicKey));
     const key = {
       keyId: await redeemCode(address, code, "key_id", platform, { public_key: publicKey }),

@@ -2,6 +2,7 @@ export { CallError, type CallFailure } from "./call-error.js";
 export { type CallAnswer, type ToolInfo } from "./call-wire.js";
 export {
   type CallOptions,
+  type PolicyExplanation,
   type StreamPart,
   ToolClient,
   type ToolClientOptions,

@@ -60,6 +60,14 @@ export type StreamPart<Result = JsonObject> =
   | { kind: "frame"; number: number; final: boolean; contentType: string; data: Uint8Array }
   | { kind: "result"; answer: CallAnswer<Result> };
 
+/** What a policy says; `steps` are its rules, `then` what an allowed call meets next. */
+export interface PolicyExplanation {
+  verdict: "allow" | "deny" | "needs_approval";
+  rule: string;
+  steps: JsonObject[];
+  then: JsonObject[];
+}
+
 const answerMarginMs = 5_000; // the gateway decides about timeouts; this is for one that is silent
 const listingMs = 30_000;
 const maxEventChars = 16 << 20;
@@ -185,12 +193,35 @@ export class ToolClient {
    * operator, through the admin socket (`unix:…`).
    */
   async explain(callId: string): Promise<JsonObject> {
-    if (this.requests.endpoint.socketPath === undefined)
-      throw new TypeError("calls are explained on the gateway's machine; use unix: and its socket");
-    const text = await this.ask("GET", `/v1/admin/calls/${encodeURIComponent(callId)}`);
-    const answer = parsedJson(text);
-    if (!isJsonObject(answer)) throw new TypeError("the gateway's answer cannot be read");
-    return answer;
+    return this.askAdmin("GET", `/v1/admin/calls/${encodeURIComponent(callId)}`);
+  }
+
+  /**
+   * May this principal, such as `caller/ci`, call that tool, and which rule says so? Nothing is
+   * called: `crab policy explain`. For the operator, as {@link explain}.
+   */
+  async explainPolicy(
+    tool: string,
+    principal: string,
+    about: { args?: object; tenantId?: string } = {},
+  ): Promise<PolicyExplanation> {
+    const question = {
+      as: principal,
+      question: `call ${tool}`,
+      ...(about.args && { args: about.args }),
+      ...(about.tenantId !== undefined && { tenant: about.tenantId }),
+    };
+    const path = "/v1/admin/policy/explain";
+    const answer = await this.askAdmin("POST", path, JSON.stringify(question));
+    const { verdict, rule, steps, then } = answer;
+    if (typeof verdict !== "string" || typeof rule !== "string" || !Array.isArray(steps))
+      throw new TypeError("the gateway's answer cannot be read");
+    return {
+      verdict: verdict as PolicyExplanation["verdict"],
+      rule,
+      steps: steps as JsonObject[],
+      then: Array.isArray(then) ? (then as JsonObject[]) : [],
+    };
   }
 
   /** The bytes of a large result, from the `artifact.href` of an answer. */
@@ -235,6 +266,14 @@ export class ToolClient {
     options: { accept: string; timeoutMs: number } & Pick<CallOptions, "awayWaitMs" | "signal">,
   ): Promise<OpenAnswer> {
     return this.open("POST", path, body, options);
+  }
+
+  private async askAdmin(method: string, path: string, body?: string): Promise<JsonObject> {
+    if (this.requests.endpoint.socketPath === undefined)
+      throw new TypeError("an operator asks on the gateway's machine; use unix: and its socket");
+    const answer = parsedJson(await this.ask(method, path, body));
+    if (!isJsonObject(answer)) throw new TypeError("the gateway's answer cannot be read");
+    return answer;
   }
 
   private async ask(method: string, path: string, body?: string): Promise<string> {

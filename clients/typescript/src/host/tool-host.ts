@@ -21,8 +21,10 @@ export interface ToolHostOptions {
 
 /** Where a host on the gateway's machine listens. */
 export interface UnixListen {
-  /** The socket's path; mode 0600. */
+  /** The socket's path. */
   unix: string;
+  /** Of the socket: who may connect, that is, call. Default 0o600, its owner alone. */
+  mode?: number;
   /** A folder of its own, mode 0700: keys of calls then hold across restarts and crashes. */
   stateDir?: string;
 }
@@ -137,7 +139,7 @@ export class ToolHost {
   private async openUnix(listen: UnixListen, engine: CallEngine) {
     const http = createServer(serverOptions);
     const server = new HostServer(http, engine, { admit: () => ({ identity: "local" }) });
-    await listenUnix(http, listen.unix);
+    await listenUnix(http, listen.unix, listen.mode);
     return { server, address: listen.unix, word: "unix" as const, remoteKey: "" };
   }
 

@@ -4,10 +4,10 @@ import { connect, type Server } from "node:net";
 const longestPath = 107; // of a Unix socket's address
 
 /**
- * Listens on a Unix socket that its owner alone may open. A file that another process left is
- * replaced, one at which somebody answers is not.
+ * Listens on a Unix socket that those may open whom `mode` lets. A file that another process left
+ * is replaced, one at which somebody answers is not.
  */
-export async function listenUnix(server: Server, path: string): Promise<void> {
+export async function listenUnix(server: Server, path: string, mode = 0o600): Promise<void> {
   if (Buffer.byteLength(path) > longestPath)
     throw new Error(`${path}: the path of a socket has at most ${longestPath} bytes`);
   if (isThere(path)) {
@@ -17,7 +17,7 @@ export async function listenUnix(server: Server, path: string): Promise<void> {
   }
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    const before = process.umask(0o177);
+    const before = process.umask(0o777 & ~mode);
     try {
       server.listen(path, () => {
         server.off("error", reject);
@@ -27,7 +27,7 @@ export async function listenUnix(server: Server, path: string): Promise<void> {
       process.umask(before);
     }
   });
-  chmodSync(path, 0o600);
+  chmodSync(path, mode);
 }
 
 function isThere(path: string): boolean {

@@ -1,0 +1,2 @@
+export { fileKeyStore } from "./file-key-store.js";
+export { type KeyStore, type StoredKey } from "../device-key.js";
