@@ -28,12 +28,19 @@ Facts = set[str]
 
 
 def breaks(recorded: Iterable[str], now: Iterable[str]) -> list[str]:
-    """What users of the recorded facts would notice: facts that are gone, new demands."""
+    """What users of the recorded facts would notice: facts that are gone, new demands of what was
+    there before."""
     before, after = set(recorded), set(now)
     gone = [f"gone: {fact}" for fact in sorted(before - after) if not fact.startswith("must ")]
-    return gone + [
-        f"new: {fact}" for fact in sorted(after - before) if fact.startswith("must ") and before
-    ]
+
+    def is_known(demand: str) -> bool:
+        """Of whoever demands it; what is new may demand what it likes."""
+        words = demand.removeprefix("must ")
+        owner = words.rsplit(" ", 2)[0] if " " in words else words.rpartition(".")[0]
+        return any(fact == owner or fact.startswith((f"{owner} ", f"{owner}.")) for fact in before)
+
+    demands = {fact for fact in after - before if fact.startswith("must ")}
+    return gone + [f"new: {fact}" for fact in sorted(demands) if is_known(fact)]
 
 
 def recorded(part: str) -> Facts:

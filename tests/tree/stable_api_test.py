@@ -51,11 +51,24 @@ class StableApiTest(unittest.TestCase):
             self.assertIn(f"spec/stable/{file.name}", page)
 
     def test_what_is_gone_and_what_is_newly_demanded_are_breaks(self) -> None:
-        before = {"crab a", "crab b", "must a"}
+        before = {"crab a", "crab b", "must crab a argument 1", "listen.tls object"}
         self.assertEqual(breaks(before, before | {"crab c"}), [])
-        self.assertEqual(breaks(before, before - {"must a"}), [])
+        self.assertEqual(breaks(before, before - {"must crab a argument 1"}), [])
         self.assertEqual(breaks(before, before - {"crab b"}), ["gone: crab b"])
-        self.assertEqual(breaks(before, before | {"must c"}), ["new: must c"])
+        for demand in ("must crab b argument 1", "must listen.tls.cert"):
+            self.assertEqual(breaks(before, before | {demand}), [f"new: {demand}"])
+
+    def test_what_is_new_may_demand_what_it_likes(self) -> None:
+        before = {"crab.pair parameter 0 code", "listen.tls object", "crab a"}
+        new = {
+            "crab.pair_key parameter 0 code",
+            "must crab.pair_key parameter code",
+            "push.contact string",
+            "must push.contact",
+            "crab ab",
+            "must crab ab argument 1",
+        }
+        self.assertEqual(breaks(before, before | new), [])
 
     def test_a_header_gives_what_its_users_see(self) -> None:
         reader = HeaderFacts()
