@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from crab import Blob, PairingError, ToolCall, ToolError, pair
+from crab import Blob, PairingError, ToolCall, ToolError, pair, pair_key
 from support.case import GatewayCase
 from support.python_device import PythonDevice
 from support.relay import Relay
@@ -505,6 +505,33 @@ class Pairing(DeviceCase):
         with self.assertRaises(PairingError) as again:
             pair(address, code)
         self.assertEqual(again.exception.reason, "none_open")
+
+    def test_a_key_takes_the_place_of_a_token_until_it_is_revoked(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        address, name = f"http://127.0.0.1:{self.gateway.public[1]}", self.unique("keyed")
+        paired = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name})
+        pair_key(address, paired.json()["code"], key_file=folder / "key")
+        device = PythonDevice(address, name, None, key_file=folder / "key")
+        self.addCleanup(device.close)
+
+        @device.device.tool
+        def large() -> str:
+            """Is uploaded, with the token of the key."""
+            return "x" * 400_000
+
+        device.start().wait("connected")
+        result = self.gateway.call(f"{name}__large").result
+        self.assertEqual(result["artifact"]["bytes"], 400_000)
+        self.gateway.stop()
+        self.gateway.start()  # which forgets tokens of keys; the port may be another one
+        again = f"http://127.0.0.1:{self.gateway.public[1]}"
+        second = PythonDevice(again, name, None, key_file=folder / "key")
+        self.addCleanup(second.close)
+        second.start().wait("connected")
+        self.gateway.crab("devices", "revoke", name)
+        second.wait("ended")
+        eventually(lambda: second.end, "it ended")
+        self.assertEqual(second.end.reason, "refused")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from .client import CallResult, Explanation, Frame, Progress, ToolClient, ToolIn
 from .device import Device, DeviceEnd, DeviceEvent
 from .errors import CallFailed, CrabError, GatewayError, InvalidArgs, PairingError, ToolError
 from .host import ToolHost
-from .pairing import pair, pair_async
+from .pairing import pair, pair_async, pair_key, pair_key_async
 from .tools import Blob, Caller, Tool, ToolCall
 
 __all__ = [
@@ -30,4 +30,6 @@ __all__ = [
     "ToolInfo",
     "pair",
     "pair_async",
+    "pair_key",
+    "pair_key_async",
 ]

@@ -106,6 +106,9 @@ class Token:
             raise ValueError("a token is one word of ASCII characters")
         return self._value
 
+    async def ready(self, http: object) -> None:
+        """It is there already; a KeyToken asks for one."""
+
     def renew(self, refused: int) -> bool:
         """Whether there is another token by now than the one of that `number`, which was refused:
         of several requests that were refused together the first reads the file, and the others use

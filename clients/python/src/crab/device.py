@@ -29,10 +29,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from .address import Address, Token
+from .address import Address, Token, TokenRefused
 from .backoff import Backoff
+from .device_key import KeyToken
 from .errors import ToolError
-from .http import HttpClient
+from .http import HttpClient, HttpFailure
 from .link import DialFailed, DialRefused, Link
 from .outbox import Outbox, SeenCalls
 from .runner import LoopWatch, Runner
@@ -126,6 +127,7 @@ class Device(Toolbox):
         name: str,
         token: str | None = None,
         token_file: str | os.PathLike[str] | None = None,
+        key_file: str | os.PathLike[str] | None = None,
         ca_file: str | os.PathLike[str] | None = None,
         on_event: Callable[[DeviceEvent], None] | None = None,
         parallel: int = 8,
@@ -133,13 +135,12 @@ class Device(Toolbox):
         allow_plain: bool = False,
     ) -> None:
         """`gateway` is `https://host:port`, `http://127.0.0.1:port`, or `unix:/path` of the admin
-        socket, without a token. Errors: ValueError, OSError for files that cannot be read."""
+        socket, without a token. `key_file` of pair_key() takes the place of a token.
+        Errors: ValueError, OSError for files that cannot be read."""
         super().__init__()
         self.name = name
         self._address = Address.parse(gateway, allow_plain=allow_plain)
-        self._token = Token(token, token_file)
-        if not self._address.socket and not self._token.value():
-            raise ValueError("a device needs token or token_file; see pair()")
+        self._token = _credential(token, token_file, key_file, bool(self._address.socket))
         self._tls = self._address.context(ca_file)
         self._on_event = on_event
         self._parallel, self._most_calls = parallel, parallel + queued
@@ -258,6 +259,12 @@ class Device(Toolbox):
         path = "/ws/chat"
         if self._session_id:
             path += f"?session_id={quote(self._session_id, safe='')}"
+        try:
+            await self._token.ready(self._http)
+        except TokenRefused:
+            raise DialRefused(401, 0.0) from None
+        except HttpFailure as failed:
+            raise DialFailed(str(failed)) from None
         self._sent_token = self._token.number
         return await Link.dial(
             self._address, path, self._token.headers(), self._tls, _MESSAGE_BYTES
@@ -576,6 +583,23 @@ class Device(Toolbox):
                 self._on_event(event)
             except Exception:  # of the program: its trouble, not that of the calls
                 _log.exception("on_event failed")
+
+
+def _credential(
+    token: str | None,
+    token_file: str | os.PathLike[str] | None,
+    key_file: str | os.PathLike[str] | None,
+    may_be_none: bool,
+) -> Token | KeyToken:
+    """Errors: those of Device()."""
+    if key_file is not None:
+        if token is not None or token_file is not None:
+            raise ValueError("either a token or key_file")
+        return KeyToken(key_file)
+    found = Token(token, token_file)
+    if not may_be_none and not found.value():
+        raise ValueError("a device needs token, token_file or key_file; see pair()")
+    return found
 
 
 def element_of(tool: Tool) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from .address import Token
+from .address import Token, TokenRefused
+from .device_key import KeyToken
 from .errors import ToolError
 from .http import HttpClient, HttpFailure, Response
 from .tools import Blob
@@ -45,7 +46,7 @@ class UploadTerms:
 
 async def upload(
     http: HttpClient,
-    token: Token,
+    token: Token | KeyToken,
     terms: UploadTerms,
     call_id: str,
     blob: Blob,
@@ -65,10 +66,14 @@ async def upload(
     headers = {"Content-Type": blob.content_type, "Content-Digest": f"sha-256=:{digest}:"}
     why = "the gateway did not take it"
     for tried in range(_TRIES):
-        sent = token.number
         pause = _FIRST_PAUSE * 2**tried
         try:
+            await token.ready(http)
+            sent = token.number
             response = await http.request("POST", path, {**token.headers(), **headers}, content)
+        except TokenRefused as refused:
+            why = str(refused)
+            break
         except HttpFailure as failed:
             why = str(failed)
         else:
