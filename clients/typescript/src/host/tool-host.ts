@@ -92,13 +92,20 @@ export class ToolHost {
     this.log = options.log ?? ((line) => console.error(line));
   }
 
-  /** Adds a tool, before the host is started. Throws a TypeError for what no gateway accepts. */
+  /**
+   * Adds a tool, also while the host serves: the gateway lists it within a minute. Throws a
+   * TypeError for what no gateway accepts.
+   */
   tool<const S extends Schema = Record<string, never>>(tool: HostTool<S>): void {
-    if (this.starting) throw new TypeError("tools are added before the host is started");
     if (this.tools.size >= mostTools) throw new TypeError(`a host has at most ${mostTools} tools`);
     const made = offered(tool as unknown as HostTool);
     if (this.tools.has(made.name)) throw new TypeError(`there is a tool ${made.name} already`);
     this.tools.set(made.name, made);
+  }
+
+  /** Offers it no more; its calls that run go on. */
+  removeTool(name: string): void {
+    this.tools.delete(name);
   }
 
   /** Starts to serve; can be called as soon as this returns. */
