@@ -53,6 +53,44 @@ STORES = (
         "crypto",
     }
 )
+# what the components of a gateway are made of
+GATEWAY = (
+    TASKS
+    | SCHEMAS
+    | NET
+    | CORE
+    | {
+        "setup",
+        "hosting",
+        "runtime",
+        "admin",
+        "admin/live",
+        "agent",
+        "adapters/*",
+        "adapters/rtp/*",
+        "adapters/mcp/*",
+        "hosts/memory",
+        "hosts/cron",
+        "hosts/command",
+        "console",
+        "console/relay",
+        "console/door",
+        "bus",
+        "bus/nats",
+        "fleet",
+        "push",
+        "push/sending",
+        "store",
+        "store/*",
+        "sdk/tool_host",
+        "trust",
+        "trust/pairing",
+        "config",
+        "crypto",
+        "base/process",
+    }
+)
+RULED = GATEWAY | {"gateway/context", "gateway/telemetry", "gateway/stored", "gateway/rules"}
 LAYERS = {
     "base": set(),
     "base/task": {"base"},
@@ -203,40 +241,25 @@ LAYERS = {
         "config",
         "base/process",
     },
-    "gateway": TASKS
-    | SCHEMAS
-    | NET
-    | CORE
+    "gateway/context": TASKS | NET | CORE | {"adapters/sw4rm", "runtime", "config"},
+    "gateway/telemetry": GATEWAY | {"gateway/context"},
+    "gateway/stored": GATEWAY | {"gateway/context"},
+    "gateway/rules": GATEWAY | {"gateway/context", "gateway/stored"},
+    "gateway/agents": RULED,
+    "gateway/hosts": GATEWAY | {"gateway/context", "gateway/stored"},
+    "gateway/mcp": RULED,
+    "gateway/fleet": RULED,
+    "gateway/devices": RULED | {"gateway/agents"},
+    "gateway/listeners": RULED | {"gateway/hosts", "gateway/mcp", "gateway/devices"},
+    "gateway/operator": RULED
     | {
-        "setup",
-        "hosting",
-        "runtime",
-        "admin",
-        "admin/live",
-        "agent",
-        "adapters/*",
-        "adapters/rtp/*",
-        "adapters/mcp/*",
-        "hosts/memory",
-        "hosts/cron",
-        "hosts/command",
-        "console",
-        "console/relay",
-        "console/door",
-        "bus",
-        "bus/nats",
-        "fleet",
-        "push",
-        "push/sending",
-        "store",
-        "store/*",
-        "sdk/tool_host",
-        "trust",
-        "trust/pairing",
-        "config",
-        "crypto",
-        "base/process",
+        "gateway/agents",
+        "gateway/hosts",
+        "gateway/mcp",
+        "gateway/devices",
+        "gateway/listeners",
     },
+    "gateway": GATEWAY | {"gateway/*"},
     "bridge/dbus": TASKS | VALUES | {"net/loop"},
     "bridge/built_in": TASKS
     | SCHEMAS
@@ -279,7 +302,7 @@ LAYERS = {
     "apps/sandbox_init": {"hosts/command/init"},
     "apps/crab": {"cli", "cli/output", "gateway", "hosts/command/init"},
 }
-ROOMS = ("base", "json", "net", "core", "adapters/rtp", "adapters/mcp")
+ROOMS = ("base", "json", "net", "core", "adapters/rtp", "adapters/mcp", "gateway")
 # What tests take beside what their folder may, and beside the rest of each room that it looks into.
 TESTS = {
     "adapters/rtp/*": {"core/*", "net/*"},
@@ -303,7 +326,7 @@ LIBRARIES = {
     "CLI": ({"cli"}, True),
     "spdlog": ({"base"}, False),
     "yaml-cpp": ({"config"}, False),
-    "systemd": ({"sdk/provider", "bridge", "bridge/*", "gateway"}, False),
+    "systemd": ({"sdk/provider", "bridge", "bridge/*", "gateway", "gateway/context"}, False),
     "zlib.h": ({"net/codec"}, False),
     "pcre2.h": ({"json/schema"}, False),
     "idn2.h": ({"json/schema"}, False),

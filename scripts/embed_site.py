@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Make a C++ file that holds the files of a built web page (src/net/http/embedded_site.hpp) as
-PAGE_files(), which gateway/PAGE.hpp declares.
+PAGE_files(), which gateway/listeners/PAGE.hpp declares.
 
 usage: embed_site.py PAGE FOLDER OUT.cpp     PAGE is such as device_page
        embed_site.py PAGE --empty OUT.cpp    a page without files
@@ -35,7 +35,7 @@ def packed_form(content: bytes) -> tuple[bytes, int]:
 
 def source(page: str, folder: Path | None, out: Path) -> str:
     files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
-    lines = ["// Made by scripts/embed_site.py.", f'#include "gateway/{page}.hpp"', ""]
+    lines = ["// Made by scripts/embed_site.py.", f'#include "gateway/listeners/{page}.hpp"', ""]
     packed = {path: packed_form(path.read_bytes()) for path in files}
     labels = {path: "crab_page_" + digest(content)[:16] for path, (content, _) in packed.items()}
     for label, path in {label: path for path, label in labels.items()}.items():

@@ -7,7 +7,7 @@
 namespace crab::log {
 
 /// Every folder with sources; a tree test compares them.
-inline constexpr std::array<std::string_view, 78> kParts{
+inline constexpr std::array<std::string_view, 89> kParts{
     "adapters/cetp",
     "adapters/clawseed",
     "adapters/mcp/auth",
@@ -56,6 +56,17 @@ inline constexpr std::array<std::string_view, 78> kParts{
     "crypto",
     "fleet",
     "gateway",
+    "gateway/agents",
+    "gateway/context",
+    "gateway/devices",
+    "gateway/fleet",
+    "gateway/hosts",
+    "gateway/listeners",
+    "gateway/mcp",
+    "gateway/operator",
+    "gateway/rules",
+    "gateway/stored",
+    "gateway/telemetry",
     "hosting",
     "hosts/command",
     "hosts/command/egress",

@@ -3,7 +3,7 @@
 // builds, which have allocators of their own.
 
 #include "core/audit/metrics.hpp"
-#include "gateway/built_in_tools.hpp"
+#include "gateway/devices/built_in_tools.hpp"
 
 #include <atomic>
 #include <cstdlib>

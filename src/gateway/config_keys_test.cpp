@@ -1,6 +1,6 @@
 #include "config/load.hpp"
-#include "gateway/config_changes.hpp"
 #include "gateway/gateway.hpp"
+#include "gateway/operator/config_changes.hpp"
 #include "json/value.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "base/log.hpp"
 #include "base/ordered_mutex.hpp"
 #include "base/version.hpp"
-#include "gateway/config_changes.hpp"
 #include "gateway/gateway_components.hpp"
+#include "gateway/operator/config_changes.hpp"
 #include "runtime/lifecycle.hpp"
 
 #include <sys/resource.h>

@@ -2,8 +2,8 @@
 
 #include "base/result.hpp"
 #include "config/gateway_config.hpp"
-#include "gateway/gateway_context.hpp"
-#include "gateway/inherited_sockets.hpp"
+#include "gateway/context/gateway_context.hpp"
+#include "gateway/context/inherited_sockets.hpp"
 #include "runtime/config_key.hpp"
 
 #include <functional>

@@ -2,14 +2,14 @@
 
 #include "base/log.hpp"
 #include "config/load.hpp"
-#include "gateway/call_rules.hpp"
-#include "gateway/config_changes.hpp"
-#include "gateway/config_findings.hpp"
-#include "gateway/event_agents.hpp"
+#include "gateway/agents/event_agents.hpp"
+#include "gateway/agents/turn_runners.hpp"
 #include "gateway/gateway.hpp"
-#include "gateway/mcp_programs.hpp"
+#include "gateway/mcp/mcp_programs.hpp"
+#include "gateway/operator/config_changes.hpp"
+#include "gateway/operator/config_findings.hpp"
+#include "gateway/rules/call_rules.hpp"
 #include "gateway/service_manager.hpp"
-#include "gateway/turn_runners.hpp"
 #include "hosting/hosted_commands.hpp"
 
 #include <csignal>

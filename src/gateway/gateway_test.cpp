@@ -2,8 +2,8 @@
 
 #include "base/process/folder_lock.hpp"
 #include "base/process/test_folder.hpp"
-#include "gateway/config_changes.hpp"
 #include "gateway/gateway_components.hpp"
+#include "gateway/operator/config_changes.hpp"
 #include "runtime/lifecycle.hpp"
 
 #include <filesystem>

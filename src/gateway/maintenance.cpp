@@ -1,6 +1,6 @@
 #include "gateway/maintenance.hpp"
 
-#include "gateway/built_in_tools.hpp"
+#include "gateway/devices/built_in_tools.hpp"
 
 #include <utility>
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "base/process/memory_trim.hpp"
-#include "gateway/access_rights.hpp"
-#include "gateway/artifacts.hpp"
-#include "gateway/chat_sessions.hpp"
-#include "gateway/credentials.hpp"
-#include "gateway/event_log.hpp"
-#include "gateway/gateway_context.hpp"
+#include "gateway/context/gateway_context.hpp"
+#include "gateway/rules/access_rights.hpp"
+#include "gateway/stored/artifacts.hpp"
+#include "gateway/stored/chat_sessions.hpp"
+#include "gateway/stored/credentials.hpp"
+#include "gateway/stored/event_log.hpp"
 #include "runtime/audit_trail.hpp"
 #include "runtime/call_ledger.hpp"
 #include "runtime/event_loops.hpp"

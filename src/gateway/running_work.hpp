@@ -1,8 +1,8 @@
 #pragma once
 
-#include "gateway/device_fronts.hpp"
-#include "gateway/fleet_node.hpp"
-#include "gateway/gateway_context.hpp"
+#include "gateway/context/gateway_context.hpp"
+#include "gateway/devices/device_fronts.hpp"
+#include "gateway/fleet/fleet_node.hpp"
 #include "runtime/call_path.hpp"
 
 namespace crab::gateway {

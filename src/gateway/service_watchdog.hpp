@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gateway/gateway_context.hpp"
+#include "gateway/context/gateway_context.hpp"
 #include "net/loop/periodic.hpp"
 #include "runtime/event_loops.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gateway/gateway_context.hpp"
+#include "gateway/context/gateway_context.hpp"
 #include "runtime/audit_trail.hpp"
 #include "runtime/event_loops.hpp"
 #include "runtime/state_folder.hpp"

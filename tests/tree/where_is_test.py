@@ -44,7 +44,7 @@ QUESTIONS = {
     "the client of NATS": "src/bus/nats/nats_link.cpp",
     "what a fleet keeps of calls": "src/store/postgres/ledger_store_postgres.cpp",
     "how a message wakes a browser": "src/push/push_message.cpp",
-    "the spans that are sent": "src/gateway/trace_export.cpp",
+    "the spans that are sent": "src/gateway/telemetry/trace_export.cpp",
     "passkeys": "src/console/door/passkeys.cpp",
 }
 
