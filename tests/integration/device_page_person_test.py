@@ -129,9 +129,29 @@ class PersonTest(DevicePageCase):
             "return caches.open('crab-device-2').then(cache => cache.keys())"
             ".then(all => all.filter(each => each.url.endsWith('.js')).length)"
         )
-        eventually(lambda: self.page.run(whole) >= 2, "both scripts are kept", PATIENCE)
+        named = self.page.run(
+            "return document.querySelectorAll('script[src], link[href*=assets][href$=js]').length"
+        )
+        self.assertGreater(named, 4)
+        eventually(lambda: self.page.run(whole) >= named, "all its scripts are kept", PATIENCE)
         self.page.wait_text(".link", "Connected")
         self.assertNotIn("new version", self.page.text("main"))
+
+    def test_a_part_of_the_page_that_cannot_be_read_is_told_and_read_again(self) -> None:
+        self.pair()
+        self.page.devtools("Network.enable")
+        self.page.devtools("Network.setBypassServiceWorker", bypass=True)
+        self.page.devtools("Network.setBlockedURLs", urls=["*/assets/answering-*"])
+        self.page.reload()
+        self.page.wait_text(".error-card", "could not be loaded")
+        self.page.wait_text(".tabs", "Tools")
+        self.page.devtools("Network.setBlockedURLs", urls=[])
+        self.page.click_button("Try again")
+        self.page.wait_text(".link", "Connected")
+        self.listed("get_location")
+        self.page.devtools("Network.setBypassServiceWorker", bypass=False)
+        self.page.devtools("Network.disable")
+        self.page.complaints()  # the browser logs the part that was not read
 
     def test_a65_15_name_theme_and_language_can_be_changed(self) -> None:
         self.pair()

@@ -43,6 +43,7 @@ class PairingTest(DevicePageCase):
     def test_the_code_of_a_link_is_filled_in_and_leaves_the_address(self) -> None:
         self.page.open("about:blank")
         self.page.open(f"{self.address}#pair=1234-5678-9012")
+        self.page.wait_text("h1", "Lend a hand")
         self.assertEqual(
             self.page.run("return [document.getElementById('code').value, location.hash]"),
             ["1234-5678-9012", ""],

@@ -4,23 +4,40 @@ import { defineConfig, type Plugin } from "vite";
 
 import { serviceWorker } from "../shared/worker/plugin";
 
+/** `import()` as browsers have it: the page has one style sheet, and names its parts itself. */
+const plainImports: Plugin = {
+  name: "crab-plain-imports",
+  enforce: "pre",
+  apply: "build",
+  load: (id) =>
+    id.endsWith("vite/preload-helper.js") ? "export const __vitePreload = (read) => read();" : null,
+};
+
 /**
- * The page names the chunk of a paired device, so that it comes beside the first one and the worker
- * keeps both or neither.
+ * The page names all its parts, so that the worker keeps them together or not at all. What a paired
+ * browser is shown comes beside the first part; browsers leave `crab-part` alone until it is
+ * imported.
  */
-const nameLaterPart: Plugin = {
-  name: "crab-later-part",
+const nameParts: Plugin = {
+  name: "crab-name-parts",
   apply: "build",
   transformIndexHtml: {
     order: "post",
-    handler: (_, { bundle = {} }) =>
-      Object.keys(bundle)
-        .filter((file) => /^assets\/paired-.*\.js$/.test(file))
-        .map((file) => ({
+    handler: (_, { bundle = {} }) => {
+      const scripts = Object.values(bundle).flatMap((file) => (file.type === "chunk" ? file : []));
+      const shown = scripts.find(({ name }) => name === "paired");
+      const early = [shown?.fileName, ...(shown?.imports ?? [])];
+      return scripts
+        .filter(({ isEntry, name }) => !isEntry && !/\bde$/.test(name)) // German comes if wanted
+        .map(({ fileName }) => ({
           tag: "link",
-          attrs: { rel: "modulepreload", href: `./${file}` },
+          attrs: {
+            rel: early.includes(fileName) ? "modulepreload" : "crab-part",
+            href: `./${fileName}`,
+          },
           injectTo: "head",
-        })),
+        }));
+    },
   },
 };
 
@@ -34,7 +51,11 @@ export default defineConfig({
       "@crab/web-shared": at("../shared/src"),
     },
   },
-  plugins: [serviceWorker(at("worker/notices.js"), at("worker/wake.js")), nameLaterPart],
+  plugins: [
+    plainImports,
+    serviceWorker(at("worker/notices.js"), at("worker/wake.js")),
+    nameParts,
+  ],
   build: {
     target: "es2021",
     modulePreload: { polyfill: false },

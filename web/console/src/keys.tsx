@@ -2,10 +2,10 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 
 import { Button } from "@crab/web-shared/button";
 import { Dialog } from "@crab/web-shared/dialog";
+import { lazy } from "@crab/web-shared/lazy";
 import { Looks } from "@crab/web-shared/looks";
 import { Switch } from "@crab/web-shared/switch";
 
-import { lazy } from "./lazy";
 import { canHavePasskeys } from "./passkeys/can";
 import { addressOf, visit } from "./place";
 import { singleKeys } from "./preferences";

@@ -1,6 +1,6 @@
+import { lazy } from "@crab/web-shared/lazy";
 import type { ComponentType } from "preact";
 
-import { lazy } from "./lazy";
 import { Overview } from "./pages/overview";
 import { FIRST_PAGE } from "./place";
 import type { PageName } from "./strings/shell";

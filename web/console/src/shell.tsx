@@ -14,6 +14,7 @@ import { Find } from "./find";
 import { Preferences } from "./keys";
 import { Link } from "./link";
 import { hub } from "./live/use-live";
+import { PageIcon } from "./page-icon";
 import { waiting } from "./page-title";
 import { FIRST_PAGE, place } from "./place";
 import { type Route, ROUTES } from "./routes";
@@ -38,7 +39,7 @@ function PageLink({ route, onGo }: { readonly route: Route; readonly onGo?: () =
   const count = route.page === "approvals" ? waiting.value : 0;
   return (
     <Link page={route.page} current={current() === route.page} onGo={onGo}>
-      <Icon name={route.page} />
+      <PageIcon page={route.page} />
       <span class="nav-name">{t(`page.${route.page}`)}</span>
       {count > 0 && <span class="nav-count">{count}</span>}
     </Link>

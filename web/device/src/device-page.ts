@@ -1,12 +1,12 @@
-import {
-  type Answer,
+import type {
+  Answer,
   ConsentBook,
-  type Decision,
+  Decision,
   Device,
-  type DeviceEvent,
-  storedDecisions,
-  type TokenSource,
-  type ToolCall,
+  DeviceEvent,
+  Presence,
+  TokenSource,
+  ToolCall,
 } from "@crab/device";
 import { toast } from "@crab/web-shared/toast";
 import { signal } from "@preact/signals";
@@ -17,7 +17,7 @@ import { watchPresence } from "./presence.js";
 import { Questions } from "./questions.js";
 import type { SettingsStore } from "./settings.js";
 import { t } from "./strings/t.js";
-import { lackOf, type PageTool } from "./tools/page-tool.js";
+import { type Hands, lackOf, type PageTool, type Run, type ToolName } from "./tools/page-tool.js";
 import { callerName, toolTitle } from "./ui/words.js";
 import { hasNewVersion } from "./version.js";
 
@@ -31,6 +31,13 @@ export interface DevicePageOptions {
   readonly tools: readonly PageTool[];
   /** The token is no longer valid (`lost`), or the person unpaired the device. */
   readonly unpaired: (lost: boolean) => void;
+}
+
+/** What answers calls. */
+interface Work {
+  readonly book: ConsentBook;
+  readonly device: Device;
+  readonly runs: Readonly<Record<ToolName, Run>>;
 }
 
 /** A paired browser at work: the device, the person's answers, and what the views show of both. */
@@ -47,35 +54,18 @@ export class DevicePage {
     running: () => [],
     ended: () => [],
   });
-  private readonly book: ConsentBook;
-  private readonly device: Device;
+  /** The part of the page that answers calls could not be read. */
+  readonly broken = signal(false);
+  private readonly work: Promise<Work>;
   private readonly abort = new AbortController();
 
   constructor(readonly options: DevicePageOptions) {
-    const { gateway, token, settings } = options;
+    const { settings } = options;
     this.name.value = settings.get().name;
     this.switched.value = settings.get().switched;
     this.activity = new Activity(() => this.showCalls(), localStorage);
-    this.book = new ConsentBook({
-      ask: (call) => this.ask(call),
-      store: storedDecisions(localStorage, "crab.consent"),
-      changed: () => (this.decisions.value = this.book.list()),
-    });
-    this.decisions.value = this.book.list();
-    this.device = new Device({
-      gateway,
-      token,
-      name: this.name.value,
-      consent: (call) => {
-        this.activity.wants(call.id, call.args);
-        return this.book.consent(call);
-      },
-      onCall: (news) => {
-        this.activity.onCall(news);
-        if (news.phase === "running") this.tellOfRemembered(news.id);
-      },
-      onEvent: (event) => this.onEvent(event),
-    });
+    this.work = this.readWork();
+    this.work.catch(() => (this.broken.value = true));
     for (const tool of options.tools) if (this.isOn(tool)) this.offer(tool);
     this.showCalls();
     this.listen();
@@ -88,20 +78,22 @@ export class DevicePage {
       return;
     }
     this.running.value = true;
-    this.device.start();
+    this.tell(({ device }) => device.start());
   }
 
   /** Another tab answers now. */
   yieldToOtherTab(): void {
     this.running.value = false;
-    this.device.stop();
-    this.link.value = { state: "elsewhere" };
+    this.tell(({ device }) => {
+      device.stop(); // which tells that it has ended
+      this.link.value = { state: "elsewhere" };
+    });
   }
 
   /** Closes the connection for good; the page is not used any more. */
   close(): void {
     this.abort.abort();
-    this.device.stop();
+    this.tell(({ device }) => device.stop());
   }
 
   isOn(tool: PageTool): boolean {
@@ -113,34 +105,65 @@ export class DevicePage {
     this.switched.value = { ...this.switched.value, [tool.name]: on };
     this.options.settings.set({ switched: this.switched.value });
     if (on) this.offer(tool);
-    else this.device.removeTool(tool.name);
+    else this.tell(({ device }) => device.removeTool(tool.name));
   }
 
   forget(decision: Decision): void {
-    this.book.forget(decision);
+    this.tell(({ book }) => book.forget(decision));
     toast({ text: t("answer.forgotten", { tool: toolTitle(decision.tool) }) });
   }
 
   rename(name: string): void {
     this.name.value = name;
     this.options.settings.set({ name });
-    this.device.rename(name);
+    this.tell(({ device }) => device.rename(name));
     toast({ text: t("name.saved", { name }) });
   }
 
   pauseOrResume(): void {
     const pause = this.running.value;
     this.options.settings.set({ paused: pause });
-    if (pause) this.device.stop();
+    if (pause) this.tell(({ device }) => device.stop());
     else this.start();
   }
 
   tryNow(): void {
-    this.device.networkChanged();
+    this.tell(({ device }) => device.networkChanged());
   }
 
   unpair(): void {
     this.end(false);
+  }
+
+  /** What answers calls: a part of the page that is read while this one is shown. */
+  private async readWork(): Promise<Work> {
+    const { ConsentBook, Device, runs, storedDecisions } = await import("./answering.js");
+    const book = new ConsentBook({
+      ask: (call) => this.ask(call),
+      store: storedDecisions(localStorage, "crab.consent"),
+      changed: () => (this.decisions.value = book.list()),
+    });
+    this.decisions.value = book.list();
+    const device = new Device({
+      gateway: this.options.gateway,
+      token: this.options.token,
+      name: this.name.value,
+      consent: (call) => {
+        this.activity.wants(call.id, call.args);
+        return book.consent(call);
+      },
+      onCall: (news) => {
+        this.activity.onCall(news);
+        if (news.phase === "running") this.tellOfRemembered(news.id);
+      },
+      onEvent: (event) => this.onEvent(event),
+    });
+    return { book, device, runs };
+  }
+
+  /** Once that part is there, and in the order of these. */
+  private tell(what: (work: Work) => void): void {
+    void this.work.then(what, () => undefined);
   }
 
   /** Asks until an answer stands: each can be taken back for a moment. */
@@ -178,15 +201,17 @@ export class DevicePage {
   }
 
   private offer(tool: PageTool): void {
-    this.device.tool({
-      ...tool.offer,
-      name: tool.name,
-      handler: (call) =>
-        tool.run(call, {
-          tap: (of, what) => this.questions.tap(of, what),
-          gave: (of, given) => this.activity.gave(of.id, given),
-        }),
-    });
+    const hands: Hands = {
+      tap: (of, what) => this.questions.tap(of, what),
+      gave: (of, given) => this.activity.gave(of.id, given),
+    };
+    this.tell(({ device, runs }) =>
+      device.tool({
+        ...tool.offer,
+        name: tool.name,
+        handler: (call) => runs[tool.name](call, hands),
+      }),
+    );
   }
 
   private end(lost: boolean): void {
@@ -197,13 +222,13 @@ export class DevicePage {
   /** What the browser knows about the network and this page's life. */
   private listen(): void {
     const { signal: until } = this.abort;
-    addEventListener("online", () => this.device.networkChanged(), { signal: until });
+    addEventListener("online", () => this.tryNow(), { signal: until });
     // A page that is left closes its connection; the browser may keep it and show it again.
-    addEventListener("pagehide", () => this.device.stop(), { signal: until });
+    addEventListener("pagehide", () => this.tell(({ device }) => device.stop()), { signal: until });
     addEventListener("pageshow", (event) => event.persisted && this.start(), { signal: until });
     document.addEventListener(
       "visibilitychange",
-      () => document.hidden || this.device.networkChanged(),
+      () => document.hidden || this.tryNow(),
       { signal: until },
     );
     navigator.serviceWorker?.addEventListener(
@@ -215,7 +240,8 @@ export class DevicePage {
       },
       { signal: until },
     );
-    void watchPresence((presence) => this.device.setPresence(presence), until);
+    const present = (now: Presence) => this.tell(({ device }) => device.setPresence(now));
+    void watchPresence(present, until);
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Answer, type ToolCall, ToolError } from "@crab/device";
 import { signal } from "@preact/signals";
 
-import { notify } from "./tools/notices.js";
+import { notify } from "./notify.js";
 import { t } from "./strings/t.js";
 import { asksWords } from "./ui/words.js";
 

@@ -2,8 +2,6 @@ import {
   browserKeyStore,
   codeFromLink,
   DeviceKey,
-  hasDeviceKeys,
-  pair,
   TokenRefused,
   type TokenSource,
 } from "@crab/device";
@@ -17,6 +15,7 @@ import { SettingsStore } from "./settings.js";
 /** What is shown: the way to pair, or the paired device once its part of the page is read. */
 export type View =
   | { readonly kind: "reading" }
+  | { readonly kind: "failed" }
   | { readonly kind: "pairing"; readonly code: string | undefined; readonly lost: boolean }
   | {
       readonly kind: "device";
@@ -27,7 +26,7 @@ export type View =
 export const view = signal<View>({ kind: "reading" });
 export const gateway = new URL("..", document.baseURI).href; // the page is at device/ below it
 export const settings = new SettingsStore(localStorage, navigator.userAgent);
-const keys = browserKeyStore("crab.device");
+export const keys = browserKeyStore("crab.device");
 
 /** Tokens by the key in the browser's database. */
 const byKey: TokenSource = {
@@ -46,29 +45,19 @@ function takeCode(): string | undefined {
   return code;
 }
 
-/** By a key where the browser can keep one (not in every private window), else by a token. */
-export async function pairThisBrowser(code: string, name: string): Promise<void> {
-  const canKeepKeys =
-    hasDeviceKeys() &&
-    (await keys.load().then(
-      () => true,
-      () => false,
-    ));
-  const token = canKeepKeys
-    ? await DeviceKey.pair(gateway, code, keys).then(() => undefined)
-    : await pair(gateway, code);
-  settings.pairedBy(token, name);
-  await showDevice(token ?? byKey);
-}
-
 function showPairing(code: string | undefined, lost: boolean): void {
   if (view.value.kind === "device") view.value.page.close();
   view.value = { kind: "pairing", code, lost };
 }
 
-async function showDevice(token: string | TokenSource): Promise<void> {
-  const { pairedPage, Paired } = await import("./paired.js");
-  const page = pairedPage({
+/** Paired by that token, or by the key in the browser's database. */
+export async function showDevice(token: string | TokenSource = byKey): Promise<void> {
+  const paired = await import("./paired.js").catch(() => undefined);
+  if (!paired) {
+    view.value = { kind: "failed" };
+    return;
+  }
+  const page = paired.pairedPage({
     gateway,
     token,
     settings,
@@ -78,7 +67,7 @@ async function showDevice(token: string | TokenSource): Promise<void> {
       showPairing(undefined, lost);
     },
   });
-  view.value = { kind: "device", page, Paired };
+  view.value = { kind: "device", page, Paired: paired.Paired };
   answerHere(page);
 }
 

@@ -9,8 +9,11 @@ import { type Link, linkAfter } from "../src/link.js";
 import { guessedName, SettingsStore } from "../src/settings.js";
 import { de } from "../src/strings/de.js";
 import { en } from "../src/strings/en.js";
+import { de as laterDe } from "../src/strings/later.de.js";
+import { en as laterEn } from "../src/strings/later.en.js";
 import { allTools } from "../src/tools/all.js";
 import { lackOf } from "../src/tools/page-tool.js";
+import { runs } from "../src/tools/run/all.js";
 import { argsWords, asksWords, callerAccount, callerName, toolTitle } from "../src/ui/words.js";
 import { isOther } from "../src/version.js";
 
@@ -173,6 +176,10 @@ describe("a tool", () => {
     expect(lackOf({ available: () => false }, phone)).toBe("browser");
   });
 
+  test("is run by what its name says", () => {
+    expect(Object.keys(runs).sort()).toEqual(allTools.map(({ name }) => name).sort());
+  });
+
   test("has its words in both languages", () => {
     for (const { name } of allTools)
       for (const kind of ["tool", "hint", "asks"])
@@ -262,7 +269,7 @@ describe("words", () => {
   });
 
   test("a65_16: have no commands for whoever owns a phone", () => {
-    for (const texts of [en, de])
+    for (const texts of [en, de, laterEn, laterDe])
       for (const [key, text] of Object.entries(texts))
         expect(text, key).not.toMatch(/crab \w|\bCLI\b|operator/);
   });

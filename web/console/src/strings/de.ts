@@ -44,8 +44,6 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "keys.pause": "Anhalten, weiter",
   "keys.rows": "Zeilen ab und auf",
   "keys.palette": "Alles finden",
-  "lazy.failed": "Diese Seite konnte nicht geladen werden",
-  "lazy.next": "Das Gateway hat vielleicht eine neue Version; laden Sie die Seite neu.",
   "loaded.at": "Stand von {at}.",
   "nav.newVersion": "Das Gateway hat eine neue Version.",
   "nav.reload": "Seite neu laden",

@@ -42,8 +42,6 @@ export const en = {
   "keys.pause": "Pause, go on",
   "keys.rows": "Rows down and up",
   "keys.palette": "Find anything",
-  "lazy.failed": "This page could not be loaded",
-  "lazy.next": "The gateway may have a new version; reload the page.",
   "loaded.at": "Shown as of {at}.",
   "nav.newVersion": "The gateway has a new version.",
   "nav.reload": "Reload the page",

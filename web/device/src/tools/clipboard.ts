@@ -1,7 +1,6 @@
-import { t } from "../strings/t.js";
-import { objectOf, type PageTool, personMs, toolError } from "./page-tool.js";
+import { objectOf, type PageTool, personMs } from "./page-tool.js";
 
-const mostText = 64 << 10;
+export const mostText = 64 << 10;
 
 export const readClipboard: PageTool = {
   name: "read_clipboard",
@@ -17,14 +16,6 @@ export const readClipboard: PageTool = {
     timeoutMs: personMs,
     interactive: true,
     annotations: { read_only: true },
-  },
-  async run(call, hands) {
-    await hands.tap(call, t("tap.clipboard.read"));
-    const text = await navigator.clipboard.readText().catch((thrown: unknown) => {
-      throw toolError(thrown, "the clipboard");
-    });
-    hands.gave(call, { words: t("gave.characters", { n: text.length }) });
-    return { text: text.slice(0, mostText), cut: text.length > mostText };
   },
 };
 
@@ -42,14 +33,5 @@ export const writeClipboard: PageTool = {
     timeoutMs: personMs,
     interactive: true,
     annotations: { read_only: false, destructive: true, idempotent: true },
-  },
-  async run(call, hands) {
-    await hands.tap(call, t("tap.clipboard.write"));
-    const text = String(call.args["text"]);
-    await navigator.clipboard.writeText(text).catch((thrown: unknown) => {
-      throw toolError(thrown, "the clipboard");
-    });
-    hands.gave(call, { words: t("gave.characters", { n: text.length }) });
-    return { written: true };
   },
 };

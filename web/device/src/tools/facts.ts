@@ -1,6 +1,3 @@
-import { ToolError } from "@crab/device";
-
-import { t } from "../strings/t.js";
 import { objectOf, type PageTool } from "./page-tool.js";
 
 /** Missing in the type library. */
@@ -36,27 +33,6 @@ export const battery: PageTool = {
     interactive: true,
     annotations: { read_only: true, idempotent: true },
   },
-  async run(call, hands) {
-    const state = await more.getBattery?.();
-    if (!state)
-      throw new ToolError("UNAVAILABLE", "this browser does not tell the battery's state");
-    const percent = Math.round(state.level * 100);
-    hands.gave(call, {
-      words: state.charging ? t("gave.charging", { percent }) : `${percent} %`,
-    });
-    return {
-      percent,
-      charging: state.charging,
-      ...(state.charging &&
-        Number.isFinite(state.chargingTime) && {
-          minutes_to_full: Math.round(state.chargingTime / 60),
-        }),
-      ...(!state.charging &&
-        Number.isFinite(state.dischargingTime) && {
-          minutes_to_empty: Math.round(state.dischargingTime / 60),
-        }),
-    };
-  },
 };
 
 export const network: PageTool = {
@@ -71,21 +47,5 @@ export const network: PageTool = {
     parameters: objectOf({}),
     interactive: true,
     annotations: { read_only: true, idempotent: true },
-  },
-  run(call, hands) {
-    const { type, effectiveType, downlink, rtt, saveData } = more.connection ?? {};
-    hands.gave(call, {
-      words: [t(navigator.onLine ? "gave.online" : "gave.offline"), type ?? effectiveType]
-        .filter(Boolean)
-        .join(", "),
-    });
-    return {
-      online: navigator.onLine,
-      ...(type !== undefined && { kind: type }),
-      ...(effectiveType !== undefined && { like: effectiveType }),
-      ...(downlink !== undefined && { down_mbit_s: downlink }),
-      ...(rtt !== undefined && { round_trip_ms: rtt }),
-      ...(saveData !== undefined && { saves_data: saveData }),
-    };
   },
 };

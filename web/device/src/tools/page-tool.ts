@@ -1,10 +1,4 @@
-import {
-  type JsonObject,
-  type Tool,
-  type ToolCall,
-  ToolError,
-  type ToolResult,
-} from "@crab/device";
+import type { JsonObject, Tool, ToolCall, ToolResult } from "@crab/device";
 
 import type { SignName } from "../ui/signs.js";
 
@@ -23,7 +17,7 @@ export type ToolName =
   | "vibrate"
   | "write_clipboard";
 
-/** A tool of this page: what the gateway gets, and what the browser does. */
+/** A tool of this page, as the gateway and the person see it; `run/` has what the browser does. */
 export interface PageTool {
   name: ToolName;
   icon: SignName;
@@ -37,7 +31,6 @@ export interface PageTool {
   /** Whether this browser can do it at all. */
   available(): boolean;
   offer: Omit<Tool, "name" | "handler">;
-  run(call: ToolCall, hands: Hands): ToolResult | Promise<ToolResult>;
 }
 
 /** Why a tool cannot be offered here. */
@@ -72,6 +65,9 @@ export interface Hands {
   gave(call: ToolCall, given: Given): void;
 }
 
+/** What the browser does for a call. */
+export type Run = (call: ToolCall, hands: Hands) => ToolResult | Promise<ToolResult>;
+
 /** Longest wait for a person; the gateway is told. */
 export const personMs = 60_000;
 
@@ -86,62 +82,4 @@ export function objectOf(
     additionalProperties: false,
     ...(required.length > 0 && { required }),
   };
-}
-
-/** A browser's exception as an error for the agent. */
-export function toolError(thrown: unknown, what: string): ToolError {
-  if (thrown instanceof ToolError) return thrown;
-  const name = thrown instanceof Error || thrown instanceof DOMException ? thrown.name : "";
-  switch (name) {
-    case "NotAllowedError":
-    case "SecurityError":
-      return new ToolError(
-        "FORBIDDEN",
-        `the browser does not let the page use ${what}; the person has to allow it in the ` +
-          "browser's settings",
-      );
-    case "NotFoundError":
-    case "NotReadableError":
-    case "OverconstrainedError":
-      return new ToolError("UNAVAILABLE", `this device has no ${what} to use right now`);
-    case "AbortError":
-      return new ToolError("CANCELLED", `the person closed it`);
-    default:
-      return new ToolError(
-        "TOOL_FAILED",
-        `${what}: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-      );
-  }
-}
-
-/** Waits `ms`, or until the call is over. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        done();
-      },
-      { once: true },
-    );
-  });
-}
-
-/** Whether bytes, as base64, are few enough for the message that answers `call`. */
-export function fitsInline(call: ToolCall, bytes: number): boolean {
-  return (
-    call.uploads === undefined ||
-    Math.ceil(bytes / 3) * 4 + roomForFacts <= call.uploads.inlineBytes
-  );
-}
-
-const roomForFacts = 1 << 10; // the rest of a result beside its bytes
-
-/** `214 KB`, `3.1 MB`. */
-export function sizeWords(bytes: number): string {
-  return bytes < 1_000_000
-    ? `${Math.max(1, Math.round(bytes / 1000))} KB`
-    : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

@@ -9,7 +9,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { DevicePage } from "../device-page.js";
 import { canInstall, install, installsByShare } from "../install.js";
 import { gateway } from "../state.js";
-import { t } from "../strings/t.js";
+import { later } from "../strings/later.js";
 import { canBeWoken, isWoken, letMeSleep, wakeMe } from "../wake.js";
 
 interface Props {
@@ -30,9 +30,9 @@ function Name({ page }: Props) {
         if (!same) page.rename(wanted);
       }}
     >
-      <TextField label={t("name.field")} value={name} most={mostName} onValue={set} />
+      <TextField label={later("name.field")} value={name} most={mostName} onValue={set} />
       <button type="submit" class="button" aria-disabled={same || undefined}>
-        {t("name.save")}
+        {later("name.save")}
       </button>
     </form>
   );
@@ -41,11 +41,11 @@ function Name({ page }: Props) {
 function Install() {
   if (!canInstall() && !installsByShare()) return null;
   return (
-    <Card title={t("install.title")}>
+    <Card title={later("install.title")}>
       {canInstall() ? (
-        <Button onPress={() => void install()}>{t("install.do")}</Button>
+        <Button onPress={() => void install()}>{later("install.do")}</Button>
       ) : (
-        <p>{t("install.iphone")}</p>
+        <p>{later("install.iphone")}</p>
       )}
     </Card>
   );
@@ -59,14 +59,14 @@ function Notices() {
   if (state === undefined) return null;
   const ask = () => void Notification.requestPermission().then(set);
   return (
-    <Card title={t("notices.title")}>
+    <Card title={later("notices.title")}>
       <div class="stack">
-        <p class="quiet">{t("notices.how")}</p>
-        {state === "granted" && <p>{t("notices.on")}</p>}
-        {state === "denied" && <p>{t("notices.blocked")}</p>}
+        <p class="quiet">{later("notices.how")}</p>
+        {state === "granted" && <p>{later("notices.on")}</p>}
+        {state === "denied" && <p>{later("notices.blocked")}</p>}
         {state === "default" && (
           <p>
-            <Button onPress={ask}>{t("notices.allow")}</Button>
+            <Button onPress={ask}>{later("notices.allow")}</Button>
           </p>
         )}
       </div>
@@ -85,11 +85,11 @@ function Wake({ page }: Props) {
   const change = () =>
     void (on ? letMeSleep(page.options).then(() => false) : wakeMe(page.options)).then(set, failed);
   return (
-    <Card title={t("wake.title")}>
+    <Card title={later("wake.title")}>
       <div class="stack">
-        <p class="quiet">{t("wake.how")}</p>
+        <p class="quiet">{later("wake.how")}</p>
         <p>
-          <Button onPress={change}>{t(on ? "wake.off" : "wake.on")}</Button>
+          <Button onPress={change}>{later(on ? "wake.off" : "wake.on")}</Button>
         </p>
       </div>
     </Card>
@@ -108,13 +108,13 @@ function Ways() {
   }, [console]);
   if (!there) return null;
   return (
-    <Card title={t("ways.title")}>
+    <Card title={later("ways.title")}>
       <p class="row">
         <a class="button" href={`${console}?page=chat`}>
-          {t("ways.chat")}
+          {later("ways.chat")}
         </a>
         <a class="button" href={console}>
-          {t("ways.console")}
+          {later("ways.console")}
         </a>
       </p>
     </Card>
@@ -126,14 +126,14 @@ function Unpair({ page }: Props) {
   return (
     <>
       <Button kind="danger" onPress={() => ask(true)}>
-        {t("unpair")}
+        {later("unpair")}
       </Button>
       {asked && (
-        <Dialog title={t("unpair.title")} onClose={() => ask(false)}>
-          <p>{t("unpair.what")}</p>
+        <Dialog title={later("unpair.title")} onClose={() => ask(false)}>
+          <p>{later("unpair.what")}</p>
           <div class="dialog-actions">
             <Button kind="danger" onPress={() => page.unpair()}>
-              {t("unpair.do")}
+              {later("unpair.do")}
             </Button>
           </div>
         </Dialog>
@@ -146,11 +146,11 @@ function Unpair({ page }: Props) {
 export function About({ page }: Props) {
   return (
     <div class="stack">
-      <Card title={t("about.title")}>
+      <Card title={later("about.title")}>
         <div class="stack">
           <Name page={page} />
           <Looks />
-          <p class="quiet">{t("pair.gateway", { host: new URL(gateway).host })}</p>
+          <p class="quiet">{later("pair.gateway", { host: new URL(gateway).host })}</p>
         </div>
       </Card>
       <Install />

@@ -6,7 +6,7 @@ import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
 
 import type { DevicePage } from "../device-page.js";
-import { t } from "../strings/t.js";
+import { later } from "../strings/later.js";
 import { callerAccount, callerName, toolTitle } from "./words.js";
 
 interface Props {
@@ -27,14 +27,14 @@ function Row({ decision, page }: Props & { readonly decision: Decision }) {
         </span>
       </span>
       <Pill tone={decision.answer === "never" ? "bad" : "good"}>
-        {t(`answer.${decision.answer}`)}
+        {later(`answer.${decision.answer}`)}
       </Pill>
       <Button
         small
-        label={t("answer.forget.of", { who, tool })}
+        label={later("answer.forget.of", { who, tool })}
         onPress={() => page.forget(decision)}
       >
-        {t("answer.forget")}
+        {later("answer.forget")}
       </Button>
     </li>
   );
@@ -44,9 +44,9 @@ function Row({ decision, page }: Props & { readonly decision: Decision }) {
 export function Answers({ page }: Props) {
   const decisions = page.decisions.value;
   return (
-    <Card title={t("answers.title")}>
+    <Card title={later("answers.title")}>
       {decisions.length === 0 ? (
-        <EmptyState title={t("answers.none")}>{t("answers.none.why")}</EmptyState>
+        <EmptyState title={later("answers.none")}>{later("answers.none.why")}</EmptyState>
       ) : (
         <ul class="decisions">
           {decisions.map((decision) => (

@@ -9,6 +9,7 @@ import { LiveRegions } from "@crab/web-shared/live";
 
 import type { DevicePage } from "../device-page.js";
 import type { Question } from "../questions.js";
+import { later } from "../strings/later.js";
 import { t } from "../strings/t.js";
 import { Sign } from "./signs.js";
 import { argsWords, callerAccount, callerName, toolTitle } from "./words.js";
@@ -16,10 +17,11 @@ import { argsWords, callerAccount, callerName, toolTitle } from "./words.js";
 /** Answers that hold for more than this call, each with what it covers. */
 function lasting({ tool, caller }: Question["call"]): Answer[] {
   const values = { tool: toolTitle(tool), who: callerName(caller) };
+  const covers = (answer: "always" | "session" | "never") => later(`ask.covers.${answer}`, values);
   return [
-    { answer: "always", label: t("ask.always"), covers: t("ask.covers.always", values) },
-    { answer: "session", label: t("ask.session"), covers: t("ask.covers.session", values) },
-    { answer: "never", label: t("ask.never"), covers: t("ask.covers.never", values), kind: "danger" },
+    { answer: "always", label: later("ask.always"), covers: covers("always") },
+    { answer: "session", label: later("ask.session"), covers: covers("session") },
+    { answer: "never", label: later("ask.never"), covers: covers("never"), kind: "danger" },
   ];
 }
 
@@ -36,7 +38,7 @@ export function Ask({ page }: { readonly page: DevicePage }) {
     args: argsWords(call.args),
     until: call.deadline,
     ...(consent && { place: { at: 1, all: others } }),
-    ...(!consent && { because: t("tap.why", { who: callerName(call.caller) }) }),
+    ...(!consent && { because: later("tap.why", { who: callerName(call.caller) }) }),
   };
   const tool = page.options.tools.find(({ name }) => name === call.tool);
   return (
@@ -54,7 +56,7 @@ export function Ask({ page }: { readonly page: DevicePage }) {
       <ConsentBody
         question={card}
         answers={[
-          { answer: "once", label: t(consent ? "ask.once" : "tap.go"), kind: "primary" },
+          { answer: "once", label: later(consent ? "ask.once" : "tap.go"), kind: "primary" },
           { answer: "no", label: t("ask.no") },
         ]}
         more={consent ? lasting(call) : []}

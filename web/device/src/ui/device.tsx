@@ -1,4 +1,5 @@
 import { Button } from "@crab/web-shared/button";
+import { lazy } from "@crab/web-shared/lazy";
 import { Spoken } from "@crab/web-shared/live";
 import { Mark } from "@crab/web-shared/mark";
 import { nowEachSecond } from "@crab/web-shared/now";
@@ -10,8 +11,6 @@ import type { DevicePage } from "../device-page.js";
 import type { Link } from "../link.js";
 import { answerHere } from "../state.js";
 import { t } from "../strings/t.js";
-import { About } from "./about.js";
-import { Answers } from "./answers.js";
 import { Now } from "./now.js";
 import { Tools } from "./tools.js";
 
@@ -19,6 +18,12 @@ interface Props {
   readonly page: DevicePage;
 }
 
+const Answers = lazy<Props>(() =>
+  import("./rarely.js").then(({ Answers }) => ({ default: Answers })),
+);
+const About = lazy<Props>(() =>
+  import("./rarely.js").then(({ About }) => ({ default: About })),
+);
 const TABS = ["now", "tools", "answers", "about"] as const;
 const VIEWS = { now: Now, tools: Tools, answers: Answers, about: About };
 const SIGNS = { connected: "live", lost: "lost" } as const;

@@ -6,8 +6,9 @@ import { Mark } from "@crab/web-shared/mark";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { codeWithin } from "../code.js";
-import { gateway, pairThisBrowser, settings } from "../state.js";
-import { t } from "../strings/t.js";
+import { pairThisBrowser } from "../pair-here.js";
+import { gateway, settings } from "../state.js";
+import { later } from "../strings/later.js";
 import { canScan, Scanner } from "./scanner.js";
 
 interface Props {
@@ -20,13 +21,13 @@ function whatToDo(thrown: unknown): string {
   if (!(thrown instanceof PairingError)) return String(thrown);
   switch (thrown.reason) {
     case "wrong":
-      return t("pair.wrong");
+      return later("pair.wrong");
     case "none_open":
-      return t("pair.none");
+      return later("pair.none");
     case "slow_down":
-      return t("pair.slow", { n: Math.ceil(thrown.retryAfterMs / 1000) });
+      return later("pair.slow", { n: Math.ceil(thrown.retryAfterMs / 1000) });
     case "unreachable":
-      return t("pair.unreachable", { why: thrown.message });
+      return later("pair.unreachable", { why: thrown.message });
   }
 }
 
@@ -64,16 +65,16 @@ export function Pairing({ code, lost }: Props) {
   };
   const failed = () => {
     scan(false);
-    tell(t("pair.camera"));
+    tell(later("pair.camera"));
   };
   return (
     <main class="pairing">
       <div class="pairing-card">
         <Mark size={64} />
-        <h1>{t("pair.title")}</h1>
-        <p class="lead">{t("pair.lead")}</p>
+        <h1>{later("pair.title")}</h1>
+        <p class="lead">{later("pair.lead")}</p>
         {lost && (
-          <Spoken class="notice">{t("unpair.lost")}</Spoken>
+          <Spoken class="notice">{later("unpair.lost")}</Spoken>
         )}
         <form
           class="stack"
@@ -84,7 +85,7 @@ export function Pairing({ code, lost }: Props) {
         >
           <div class="field">
             <label class="field-label" for="code">
-              {t("pair.code")}
+              {later("pair.code")}
             </label>
             <input
               ref={field}
@@ -99,11 +100,11 @@ export function Pairing({ code, lost }: Props) {
               onInput={(event) => tidy(event.currentTarget)}
             />
             <span class="quiet" id="code-hint">
-              {t("pair.hint")}
+              {later("pair.hint")}
             </span>
           </div>
           <Field
-            label={t("pair.name")}
+            label={later("pair.name")}
             control={(ids) => (
               <input
                 {...ids}
@@ -121,18 +122,18 @@ export function Pairing({ code, lost }: Props) {
           </p>
           <div class="row">
             <button ref={button} class="button primary" type="submit" aria-disabled={busy || undefined}>
-              {t("pair.do")}
+              {later("pair.do")}
             </button>
-            {canScan() && <Button onPress={() => scan(true)}>{t("pair.scan")}</Button>}
+            {canScan() && <Button onPress={() => scan(true)}>{later("pair.scan")}</Button>}
           </div>
         </form>
         <details class="quiet">
-          <summary>{t("pair.mine")}</summary>
+          <summary>{later("pair.mine")}</summary>
           <p>
-            {t("pair.mine.how")} <kbd>crab devices pair --qr</kbd>
+            {later("pair.mine.how")} <kbd>crab devices pair --qr</kbd>
           </p>
         </details>
-        <p class="quiet">{t("pair.gateway", { host: new URL(gateway).host })}</p>
+        <p class="quiet">{later("pair.gateway", { host: new URL(gateway).host })}</p>
       </div>
       {scanning && <Scanner onFound={scanned} onFailed={failed} />}
     </main>

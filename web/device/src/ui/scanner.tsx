@@ -3,7 +3,7 @@ import { Button } from "@crab/web-shared/button";
 import { Dialog } from "@crab/web-shared/dialog";
 import { useEffect, useRef } from "preact/hooks";
 
-import { t } from "../strings/t.js";
+import { later } from "../strings/later.js";
 
 /** `BarcodeDetector` is not in the type library yet. */
 type Detector = new (options: { formats: string[] }) => {
@@ -58,10 +58,10 @@ export function Scanner({ onFound, onFailed }: Props) {
     };
   }, []);
   return (
-    <Dialog title={t("pair.scan")} noCross onClose={() => onFound(undefined)}>
-      <video ref={video} class="scanner" playsInline muted aria-label={t("pair.scan.view")} />
+    <Dialog title={later("pair.scan")} noCross onClose={() => onFound(undefined)}>
+      <video ref={video} class="scanner" playsInline muted aria-label={later("pair.scan.view")} />
       <div class="dialog-actions">
-        <Button onPress={() => onFound(undefined)}>{t("pair.scan.stop")}</Button>
+        <Button onPress={() => onFound(undefined)}>{later("pair.scan.stop")}</Button>
       </div>
     </Dialog>
   );

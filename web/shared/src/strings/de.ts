@@ -15,6 +15,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   language: "Sprache",
   "language.de": "Deutsch",
   "language.en": "English",
+  "lazy.failed": "Dieser Teil der Seite konnte nicht geladen werden",
+  "lazy.next": "Das Gateway hat vielleicht eine neue Version; laden Sie die Seite neu.",
   "left.gone": "Zeit abgelaufen",
   "left.hours": "noch eine Stunde | noch {n} Stunden",
   "left.minutes": "noch eine Minute | noch {n} Minuten",

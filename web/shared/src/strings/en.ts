@@ -13,6 +13,8 @@ export const en = {
   language: "Language",
   "language.de": "Deutsch",
   "language.en": "English",
+  "lazy.failed": "This part of the page could not be loaded",
+  "lazy.next": "The gateway may have a new version; reload the page.",
   "left.gone": "time is up",
   "left.hours": "one hour left | {n} hours left",
   "left.minutes": "one minute left | {n} minutes left",
