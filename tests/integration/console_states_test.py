@@ -37,8 +37,19 @@ STATES: dict[str, dict[str, Any]] = {
     "error": {"status": 503, "code": "UNAVAILABLE", "message": "the disk is full"},
     "forbidden": {"status": 403, "code": "FORBIDDEN", "message": "this needs an operator"},
 }
-# Pages that ask only for what the person types, or follow a stream and say how that goes.
-ASKS_NOTHING = {"policy", "events"}
+# A page that asks for what the person types: both questions to it, by their addresses.
+ASKED = {
+    "policy": "as=local/1000&tool=anything",
+    "matrix": "tab=matrix&as=local/1000",
+}
+
+# Filters that nothing fits.
+NO_HIT = {
+    "tools": "q=nothing_is_called_so",
+    "devices": "q=nothing-is-called-so",
+    "calls": "filter=tool:nothing_is_called_so",
+    "audit": "filter=tool:nothing_is_called_so",
+}
 
 # (page, role, name): what a screen reader says of these controls.
 CONTROLS = [
@@ -112,25 +123,39 @@ class ConsoleStatesTest(ConsoleCase):
             self.page.screenshot(Path(folder) / f"console-{name}-{state}.png")
 
     def pages(self) -> list[tuple[str, str]]:
-        return [
-            (address.partition("page=")[2] or "overview", address) for address in self.every_page()
-        ]
+        """(name, address) of every page, and of each question that a page can be asked."""
+        pages = {
+            address.partition("page=")[2] or "overview": address for address in self.every_page()
+        }
+        policy = pages["policy"]
+        return [*(pages | {name: f"{policy}&{asks}" for name, asks in ASKED.items()}).items()]
 
     def main(self) -> str:
         return self.page.text("#main")
 
     def test_a56_empty_every_page_says_what_would_be_there(self) -> None:
-        for name, address in self.pages():
+        for name, address in [("policy", f"{self.console.page}?page=policy"), *self.pages()]:
             self.show_page(address)
             self.assertGreater(len(self.main()), 20, name)
             self.look(name, "empty")
+
+    def test_a56_no_hit_a_page_with_a_filter_says_what_to_drop(self) -> None:
+        name = self.unique("lamp")
+        device = self.open()
+        device.register(tool(name))
+        device.serve({name: lambda _: "ok"})
+        self.gateway.wait_listed(name)
+        self.assertEqual(self.gateway.call(name).status, "ok")
+        for page, filtered in NO_HIT.items():
+            self.page.open(f"{self.console.page}?page={page}&{filtered}")
+            eventually(lambda: "drop " in self.main().lower(), f"{page} says what to drop", 20)
+            self.assertNotIn(name, self.main(), page)
+            self.look(page, "no hit")
 
     def test_a56_loading_every_page_keeps_the_place_of_what_comes(self) -> None:
         pages = self.pages()
         self.answer_as("loading")
         for name, address in pages:
-            if name in ASKS_NOTHING:
-                continue
             self.page.open(address)
             self.page.wait_text("header.top", "local/")
             busy = (
@@ -144,8 +169,6 @@ class ConsoleStatesTest(ConsoleCase):
         self.answer_as(kind)
         code = STATES[kind]["code"]
         for name, address in pages:
-            if name in ASKS_NOTHING:
-                continue
             self.page.open(address)
             self.page.wait_text("header.top", "local/")
             eventually(lambda: code in self.main(), f"{name} says {code}", 20)
@@ -162,8 +185,6 @@ class ConsoleStatesTest(ConsoleCase):
         pages = self.pages()
         self.answer_as("offline")
         for name, address in pages:
-            if name in ASKS_NOTHING:
-                continue
             self.page.open(address)
             eventually(
                 lambda: self.page.run("return document.querySelector('[role=alert]') !== null"),

@@ -177,4 +177,34 @@ describe("the tail of events", () => {
     expect(events[0]?.cursor).toBe("1200");
     vi.useRealTimers();
   });
+
+  it("says why it is not connected, and goes on where it was when it is told to", async () => {
+    vi.useFakeTimers();
+    const asked: string[] = [];
+    const one = "event: cron.triggered\nid: 7\ndata: {}\n\n";
+    const send = (async (path: string) => {
+      asked.push(path);
+      if (asked.length === 1) return new Response(one);
+      const body = { error: { code: "UNAVAILABLE", message: "the disk is full" } };
+      if (asked.length === 2) return new Response(JSON.stringify(body), { status: 503 });
+      return new Response(new ReadableStream()); // which stays open
+    }) as unknown as typeof fetch;
+    const memory = { getItem: () => "k", setItem: () => undefined, removeItem: () => undefined };
+    const tail = new Tail(new Api(memory, send));
+    tail.start("", "");
+    await vi.advanceTimersByTimeAsync(0);
+    tail.again();
+    await vi.advanceTimersByTimeAsync(300);
+    expect(tail.state.value).toMatchObject({
+      state: "lost",
+      error: { code: "UNAVAILABLE", message: "the disk is full" },
+    });
+    expect(tail.state.value.events).toHaveLength(1);
+    tail.again();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(asked[2]).toContain("cursor=7");
+    expect(tail.state.value).toMatchObject({ state: "live", error: undefined });
+    tail.end();
+    vi.useRealTimers();
+  });
 });

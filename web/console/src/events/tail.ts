@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-import type { Api, ApiError } from "../api";
+import { type Api, ApiError } from "../api";
 import { follow } from "../follow";
 import { eventsOf, type ServerEvent } from "../sse";
 import type { Json } from "../try/schema";
@@ -18,7 +18,8 @@ export interface Tailed {
   readonly events: readonly TailEvent[];
   /** Older ones that the page has let go. */
   readonly gone: number;
-  readonly error?: ApiError;
+  /** Why it is not connected. */
+  readonly error?: ApiError | undefined;
 }
 
 export const MOST_EVENTS = 1_000;
@@ -43,6 +44,7 @@ export class Tail {
   private cursor = "";
   private held: TailEvent[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private now: (() => void) | undefined;
 
   constructor(private readonly api: Pick<Api, "open">) {}
 
@@ -53,9 +55,20 @@ export class Tail {
     this.cursor = cursor;
     this.state.value = { state: "connecting", events: [], gone: 0 };
     const connect = (signal: AbortSignal) => this.connect(types, signal);
-    const onLost = () => this.set({ state: "lost" });
-    const onRefused = (error: ApiError) => this.set({ state: "refused", error });
+    const onLost = (_: number, now: () => void, error: unknown) => {
+      this.now = now;
+      this.set({ state: "lost", error: error instanceof ApiError ? error : undefined });
+    };
+    const onRefused = (error: ApiError) => {
+      this.now = () => this.start(types, cursor);
+      this.set({ state: "refused", error });
+    };
     void follow({ connect, onLost, onRefused }, this.stop.signal);
+  }
+
+  /** The next try, now. */
+  again(): void {
+    this.now?.();
   }
 
   end(): void {
@@ -74,7 +87,7 @@ export class Tail {
     if (this.cursor !== "") query.set("cursor", this.cursor);
     const opening = { accept: "text/event-stream", signal };
     const { body } = await this.api.open(`/v1/events?${query}`, opening);
-    this.set({ state: "live" });
+    this.set({ state: "live", error: undefined });
     if (body) for await (const event of eventsOf(body)) this.take(event);
   }
 

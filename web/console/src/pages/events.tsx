@@ -7,6 +7,7 @@ import { ErrorCard } from "@crab/web-shared/error-card";
 import { Choice, TextField } from "@crab/web-shared/field";
 import { Pill } from "@crab/web-shared/pill";
 import { SafeText } from "@crab/web-shared/safe-text";
+import { Skeleton } from "@crab/web-shared/skeleton";
 import { moment } from "@crab/web-shared/words";
 
 import { Tail, type Tailed, type TailEvent } from "../events/tail";
@@ -22,20 +23,19 @@ const TYPING_MS = 400;
 const member = (name: string) => place.value.get(name) ?? "";
 
 /** The events that the address asks for, a moment after the last key. */
-function useTail(): [Tail, () => void] {
+function useTail(): Tail {
   const tail = useMemo(() => new Tail(api), []);
   const [types, cursor] = [member("types"), member("from")];
   const signedIn = who.value.state === "in";
-  const start = () => tail.start(types, cursor);
   useEffect(() => {
     if (!signedIn) return undefined;
-    const timer = setTimeout(start, TYPING_MS);
+    const timer = setTimeout(() => tail.start(types, cursor), TYPING_MS);
     return () => {
       clearTimeout(timer);
       tail.end();
     };
   }, [tail, types, cursor, signedIn]);
-  return [tail, start];
+  return tail;
 }
 
 function Row({ event }: { readonly event: TailEvent }) {
@@ -88,7 +88,7 @@ function Filter() {
 
 /** Events as they come; a pause holds the list still, and loses nothing. */
 export default function Events() {
-  const [tail, again] = useTail();
+  const tail = useTail();
   const now = tail.state.value;
   const [paused, setPaused] = useState(false);
   const kept = useRef(now);
@@ -110,11 +110,12 @@ export default function Events() {
       </PageTitle>
       <Filter />
       {now.error && (
-        <ErrorCard error={now.error} onRetry={again}>
+        <ErrorCard error={now.error} onRetry={() => tail.again()}>
           {now.error.status === 410 && <p>{t("gone.410")}</p>}
         </ErrorCard>
       )}
-      {shown.events.length === 0 && !now.error && (
+      {shown.state === "connecting" && <Skeleton />}
+      {shown.events.length === 0 && shown.state === "live" && (
         <EmptyState title={t("none")}>{t("none.why")}</EmptyState>
       )}
       {shown.events.length > 0 && (
