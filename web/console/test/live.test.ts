@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { ApiError } from "../src/api";
+import { shownWords } from "../src/calls/shown";
 import { linePath } from "../src/chart";
 import { LiveHub } from "../src/live/hub";
 import { type Live, nothing, told } from "../src/live/state";
@@ -31,6 +32,25 @@ describe("what the stream tells", () => {
     expect(live.rates[0]).toMatchObject({ perSecond: 9_800, failed: 0.02 });
     expect(live.rows.map(({ call_id }) => call_id)).toEqual(["c", "b", "a"]);
     expect(live.ahead).toBe(2_000);
+  });
+
+  it("a42: says how many calls there were, recorded or not, and how many are shown", () => {
+    const rows = Array.from({ length: 5 }, (_, id) => ({ call_id: String(id) }));
+    const ticks = [
+      tick({ total: 2_447, unrecorded: 6, by_status: { ok: 2_447 }, rows, left_out: 2_442 }),
+      tick({ total: 90, interval_ms: 500, by_status: { ok: 90 }, rows: rows.slice(3) }),
+    ];
+    const live = ticks.map((_, n) =>
+      after(hello, ...ticks.slice(0, n + 1).map((each): [string, unknown] => ["calls", each])),
+    );
+    expect(live.map((each) => shownWords(each, 200, 1_000))).toEqual([
+      "showing 20 of 9,812 calls a second, failures first",
+      "showing 4 of 180 calls a second, failures first",
+    ]);
+    expect(shownWords(undefined, 200, 1_000)).toBe("showing 200 of the latest 1,000");
+    const { rates = [] } = live[1] ?? {};
+    const told = rates.map(({ perSecond }, n) => (perSecond * ticks[n]!.interval_ms) / 1_000);
+    expect(told).toEqual([2_453, 90]); // what the metrics count
   });
 
   it("keeps no more than can be looked at", () => {

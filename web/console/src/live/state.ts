@@ -4,6 +4,7 @@ import type { CallRecord, GatewayStatus, RunningCall } from "../store";
 export interface CallsTick {
   readonly interval_ms: number;
   readonly total: number;
+  /** Calls beside those that left no record: nothing else is known of them. */
   readonly unrecorded?: number;
   readonly by_status?: Readonly<Record<string, number>>;
   readonly p50_us: number;
@@ -64,7 +65,7 @@ function calls(live: Live, tick: CallsTick, now: number): Live {
   const ok = tick.by_status?.["ok"] ?? tick.total;
   const rate: Rate = {
     at: now,
-    perSecond: (tick.total * 1_000) / Math.max(1, tick.interval_ms),
+    perSecond: ((tick.total + (tick.unrecorded ?? 0)) * 1_000) / Math.max(1, tick.interval_ms),
     failed: tick.total > 0 ? Math.max(0, tick.total - ok) / tick.total : 0,
     p99_us: tick.p99_us,
   };

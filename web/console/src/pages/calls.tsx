@@ -6,6 +6,7 @@ import { EmptyState } from "@crab/web-shared/empty-state";
 
 import { filtered, parseFilter, timeless } from "../call-filter";
 import { EndedRow, RunningRow } from "../calls/rows";
+import { shownWords } from "../calls/shown";
 import { t } from "../calls/texts";
 import { FilterBar } from "../filter-bar";
 import { Link } from "../link";
@@ -52,7 +53,9 @@ function Ended({ calls, live }: { readonly calls: CallList; readonly live: Live 
     );
   return (
     <Card title={t("ended")}>
-      <Shown live={live} shown={shown.length} all={calls.recent.length} />
+      <p class="quiet">
+        {shownWords(isLive() ? live : undefined, shown.length, calls.recent.length)}
+      </p>
       {rows.length === 0 && <p>{t("no.hit")}</p>}
       <table>
         <tbody>
@@ -68,17 +71,6 @@ function Ended({ calls, live }: { readonly calls: CallList; readonly live: Live 
       </p>
     </Card>
   );
-}
-
-/** How much of all that ended is shown: a sample is never silent. */
-function Shown(props: { readonly live: Live; readonly shown: number; readonly all: number }) {
-  const { shown, all } = props;
-  const { rate, shown: rows } = props.live;
-  const words =
-    isLive() && rate
-      ? t("shown.live", { shown: rows, rate: Math.round(rate.perSecond) })
-      : t("shown", { shown, all });
-  return <p class="quiet">{words}</p>;
 }
 
 /** What the stream tells, and before it what was read. */
