@@ -20,6 +20,7 @@ from scripted_model import Answer, ScriptedModel, call
 
 from support import hostile
 from support.approver import Approver
+from support.browser import CONTROL
 from support.console_case import ConsoleCase
 from support.device import tool
 from support.wait import eventually
@@ -58,7 +59,10 @@ ANSWERS = """
   };
   window.fetch = async (what, how) => {
     const url = String(what instanceof Request ? what.url : what);
-    const answer = await real(what, how);
+    // a server whose name is foreign has descriptions that wait, too
+    const asked = typeof what === "string"
+      ? what.replace(/(servers\\/)[^/]*(\\/diff)$/, "$1asks$2") : what;
+    const answer = await real(asked, how);
     const type = answer.headers.get("Content-Type") ?? "";
     if (!/(^|\\/)api\\//.test(url) || /console\\/session/.test(url) || !type.includes("json"))
       return answer;
@@ -90,7 +94,7 @@ class ConsoleHostileTest(ConsoleCase):
                 }
             ],
             "built_in_hosts": {"memory": True},
-            "mcp": {"enabled": True, "servers": {"evil": child}},
+            "mcp": {"enabled": True, "servers": {"evil": child, "asks": child | {"pin": "ask"}}},
             "policy": [{"principal": "*", "call": {"needs_approval": ["asks*"]}}],
         }
         super().setUpClass()
@@ -227,6 +231,7 @@ class ConsoleHostileTest(ConsoleCase):
             f"tools&tool={self.tool_name}",
             f"devices&device={self.slug}",
             "mcp&server=evil",
+            "mcp&server=asks",
             "calls&filter=status:error",
             *(f"tools&q={quote(each)}" for each in hostile.sendable()[:3]),
             *(f"calls&filter={quote(each)}" for each in hostile.sendable()[28:31]),
@@ -240,11 +245,33 @@ class ConsoleHostileTest(ConsoleCase):
                 self.page.run("return /<(script|svg|img|iframe)/.test(document.body.innerText)")
             )
         self.assertIn(True, seen)
+        self.diff()
+        self.palette()
         self.chat()
         self.call_it()
         path = f"/v1/admin/approvals/{question}"
         self.gateway.admin_request("POST", path, {"decision": "deny", "scope": "once"})
         self.assertEqual(waiting.result(30).code, "FORBIDDEN")
+
+    def diff(self) -> None:
+        """What a server says of its tools, for somebody who is to approve it."""
+        self.visit(f"{self.console.page}?page=mcp&server=asks")
+        many = "return document.querySelectorAll('dialog .diff').length"
+        eventually(lambda: self.page.run(many) > 10, "what waits is shown", 30)
+        self.look("what a server wants to be approved")
+
+    def palette(self) -> None:
+        """What is found by a few letters."""
+        for typed in ("evil", "<script>", hostile.sendable()[1][:40]):
+            self.open_page("overview")
+            self.page.chord(CONTROL, "k")
+            eventually(lambda: self.page.has("#palette-hits"), "the palette is open", 30)
+            self.page.type("dialog input", typed)
+            read = "return document.querySelector('dialog input').value"
+            eventually(lambda: self.page.run(read) == typed, "it is typed", 30)
+            if typed == "evil":
+                self.page.wait_text("#palette-hits", self.tool_name)
+            self.look(f"the palette, {typed}")
 
     def chat(self) -> None:
         """Both sides of a conversation."""
@@ -290,6 +317,17 @@ class ConsoleHostileTest(ConsoleCase):
                     found[f"{address} from {start}"] = hostile.harms(self.page)
                     self.unfold()
                     found[f"{address} from {start}, unfolded"] = hostile.harms(self.page)
+                    if address.endswith("page=mcp"):
+                        self.page.click("main table a, main table button")
+                        waits = "return document.querySelectorAll('dialog .diff').length"
+                        eventually(lambda: self.page.run(waits) > 100, "a diff of each", 60)
+                        found[f"{address} from {start}, diffs"] = hostile.harms(self.page)
+                self.page.open(pages[0])
+                self.page.wait_text("header.top", "local/")
+                self.page.chord(CONTROL, "k")
+                names = "return document.querySelectorAll('#palette-hits li').length"
+                eventually(lambda: self.page.run(names) > 40, "the palette has found names", 30)
+                found[f"the palette from {start}"] = hostile.harms(self.page)
             finally:
                 self.page.devtools(
                     "Page.removeScriptToEvaluateOnNewDocument", identifier=made["identifier"]

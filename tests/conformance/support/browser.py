@@ -22,6 +22,7 @@ from .wait import eventually
 CHROMIUM = os.environ.get("CRAB_CHROMIUM") or shutil.which("chromium")
 DRIVER = os.environ.get("CRAB_CHROMEDRIVER") or shutil.which("chromedriver")
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+CONTROL = "\ue009"  #: for `chord`
 _KEYS = {
     "Tab": "\ue004",
     "Enter": "\ue007",

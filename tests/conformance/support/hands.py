@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from .browser import Browser, NoSuchElement
+from .browser import CONTROL, Browser, NoSuchElement
 from .wait import eventually
 
 _PATIENCE = 30.0
 _MOST_TABS = 250
-_CONTROL = "\ue009"
 #: What a finger has to be able to hit, but for the pixels at its edges.
 _FINGER = 44 - 3
 _TEXTS = ("textbox", "searchbox", "combobox", "spinbutton")
@@ -187,7 +186,7 @@ class Keyboard(Hand):
             lambda: any(self.shows(role, name) for role in _TEXTS), f"a field {name!r}", _PATIENCE
         )
         self.reach(_TEXTS, name)
-        self.page.chord(_CONTROL, "a")
+        self.page.chord(CONTROL, "a")
         self.page.press(*text)
 
     def choose(self, name: str, option: str) -> None:
