@@ -112,6 +112,31 @@ class RefusalTest(ConsoleCase):
                 (answer.status, answer.json()["code"]), (status, code), (path, headers)
             )
 
+    def every_route(self) -> list[tuple[str, str]]:
+        """What the page can ask the gateway for: all operations of the admin socket."""
+        paths = self.gateway.admin_request("GET", "/openapi.json").json()["paths"]
+        return [
+            (method.upper(), "api" + re.sub(r"\{[^}]*\}", "x", path))
+            for path, operations in paths.items()
+            for method in operations
+            if method in ("get", "post", "put", "patch", "delete")
+        ]
+
+    def test_a4_no_route_of_the_gateway_takes_a_half_or_another_origin(self) -> None:
+        routes = self.every_route()
+        self.assertGreater(len(routes), 100)
+        wants = {("POST", "api/v1/admin/reload"), ("DELETE", "api/v1/artifacts/x")}
+        self.assertLessEqual(wants, set(routes))
+        good = self.console.halves()
+        for headers, status in (
+            ({"Cookie": self.console.cookie}, 401),
+            ({"Crab-Console-Key": self.console.key}, 401),
+            ({**good, "Origin": f"http://127.0.0.1:{self.console.port + 1}"}, 403),
+            ({**good, "Host": f"rebound.example:{self.console.port}"}, 403),
+        ):
+            got = {route: self.console.send(*route, headers).status for route in routes}
+            self.assertEqual({r: s for r, s in got.items() if s != status}, {}, headers)
+
     def test_one_half_alone_or_a_wrong_one(self) -> None:
         cookie, key = self.console.cookie, self.console.key
         name = cookie.split("=")[0]
