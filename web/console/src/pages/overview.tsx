@@ -3,6 +3,7 @@ import { SafeText } from "@crab/web-shared/safe-text";
 import { clock, count, duration, span } from "@crab/web-shared/words";
 
 import type { DeviceList } from "../devices/shapes";
+import type { Health } from "../health/shapes";
 import { Link } from "../link";
 import { hub, isLive, useNews } from "../live/use-live";
 import { Loaded, usePoll } from "../loaded";
@@ -18,6 +19,7 @@ import "./overview.css";
 
 const EVERY_MS = 2_000;
 const LIVE_MS = 15_000;
+const HEALTH_MS = 60_000; // certificates and stores
 const ROWS = 12;
 
 interface Now {
@@ -145,8 +147,14 @@ function Figures({ status }: { readonly status: GatewayStatus }) {
   );
 }
 
-function Needs({ now, status }: { readonly now: Now; readonly status: GatewayStatus }) {
-  const found = needs(status, now.devices, waiting.value);
+interface NeedsProps {
+  readonly now: Now;
+  readonly status: GatewayStatus;
+  readonly health: Health | undefined;
+}
+
+function Needs({ now, status, health }: NeedsProps) {
+  const found = needs({ status, devices: now.devices, health, approvals: waiting.value });
   if (found.length === 0) return null;
   return (
     <section aria-label={t("needs")} class="needs">
@@ -175,6 +183,7 @@ const read = async (): Promise<Now> => {
 
 export function Overview() {
   const poll = usePoll<Now>(read, isLive() ? LIVE_MS : EVERY_MS);
+  const health = usePoll(() => api.get<Health>("/v1/admin/health"), HEALTH_MS);
   useNews(poll, ({ devices }) => devices);
   return (
     <>
@@ -188,7 +197,7 @@ export function Overview() {
           const running = isLive() ? hub.live.value.running.count : calls.running.length;
           return (
             <div class="stack">
-              <Needs now={now} status={status} />
+              <Needs now={now} status={status} health={health.state.value.data} />
               <Figures status={status} />
               <Pulse />
               <Calls calls={calls} running={running} />
