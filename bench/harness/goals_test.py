@@ -3,10 +3,11 @@
 import sys
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from harness import fleet, relay  # noqa: E402
+from harness import fleet, long_life, relay  # noqa: E402
 from harness.report import Report, added  # noqa: E402
 
 
@@ -32,6 +33,30 @@ class Added(unittest.TestCase):
 
     def test_below_nothing_is_not_measured(self):
         self.assertIsNone(added(10.0, 10.5))
+
+
+class LongLife(unittest.TestCase):
+    def growth(self, hours, resident):
+        """What is said of a gateway whose memory at a second is `resident` MiB."""
+        report, seconds = Report("soak", {}, {}), hours * 3600
+        samples = [
+            SimpleNamespace(
+                at=at, resident=resident(at) * 2**20, descriptors=9, threads=9, stored=0, files={}
+            )
+            for at in range(0, int(seconds), 5)
+        ]
+        long_life.judge(samples, seconds, SimpleNamespace(failed={}), [], report)
+        return next(goal for goal in report.goals if "resident" in goal["name"])
+
+    def test_what_is_kept_for_ten_minutes_does_not_count_as_growth(self):
+        for hours in (0.4, 2):
+            goal = self.growth(hours, lambda at: 100 + min(at / 20, 36))
+            self.assertEqual((goal["value"], goal["met"]), (0.0, True), hours)
+
+    def test_what_grows_on_does(self):
+        for hours in (0.4, 2):
+            goal = self.growth(hours, lambda at: 100 + at / 40)
+            self.assertEqual(goal["met"], False, hours)
 
 
 class HalfLoad(unittest.TestCase):
