@@ -99,7 +99,8 @@ void MovedCalls::on_reply(const bus::Envelope& envelope, std::string_view body) 
         reply->says == Reply::Says::kAnswer || reply->says == Reply::Says::kTooLong;
     const auto found = asked_.find(reply->id);
     if (found == asked_.end()) {  // it was answered before, or waits no more
-        if (is_answer) send_have(envelope, *reply);
+        if (is_answer && !is_being_recorded(reply->id))
+            send_have(envelope.from, reply->id, reply->connection);
         return;
     }
     Asked& asked = found->second;
@@ -107,15 +108,7 @@ void MovedCalls::on_reply(const bus::Envelope& envelope, std::string_view body) 
         return one.place == envelope.from && one.connection == reply->connection;
     });
     if (link == asked.links.end()) return counts_.foreign.add();
-    if (is_answer) {
-        counts_.answered.add();
-        send_have(envelope, *reply);
-        const Asked over = std::move(asked);
-        asked_.erase(found);
-        std::optional<std::string> frame;
-        if (reply->says == Reply::Says::kAnswer) frame = std::move(reply->frame);
-        return uses_.waiting->answer(over.device, reply->id, std::move(frame));
-    }
+    if (is_answer) return on_answer(envelope.from, std::move(*reply));
     if (reply->says == Reply::Says::kLinked) {
         link->has_it = true;
         link->heard = now();
@@ -127,15 +120,35 @@ void MovedCalls::on_reply(const bus::Envelope& envelope, std::string_view body) 
     asked_.erase(found);
 }
 
+void MovedCalls::on_answer(const bus::Place& place, Reply reply) {
+    counts_.answered.add();
+    const Asked over = std::move(asked_.extract(reply.id).mapped());
+    if (recording_.size() < kMostAsked) recording_.emplace(reply.id, now());
+    std::optional<std::string> frame;
+    if (reply.says == Reply::Says::kAnswer) frame = std::move(reply.frame);
+    uses_.waiting->answer(over.device, reply.id, std::move(frame),
+                          [this, place, id = reply.id, connection = reply.connection] {
+                              recording_.erase(id);
+                              send_have(place, id, connection);
+                          });
+}
+
+bool MovedCalls::is_being_recorded(std::string_view id) {
+    std::erase_if(recording_,
+                  [&](const auto& entry) { return now() - entry.second >= kKeptWithin; });
+    return recording_.contains(id);
+}
+
 /// The device may forget its answer.
-void MovedCalls::send_have(const bus::Envelope& envelope, const Reply& reply) {
-    const auto beat = uses_.beats.newest_of(process_of(envelope.from));
+void MovedCalls::send_have(const bus::Place& place, const std::string& id,
+                           std::uint64_t connection) {
+    const auto beat = uses_.beats.newest_of(process_of(place));
     if (!beat) return;
     const Resume have{.device = {.principal = "-", .chat = "-", .instance = "-"},
-                      .connection = reply.connection,
+                      .connection = connection,
                       .beat = *beat,
-                      .request = {.id = reply.id}};
-    (void)uses_.mail.send(envelope.from, {.kind = bus::Kind::kResume, .flags = kHaveAnswer},
+                      .request = {.id = id}};
+    (void)uses_.mail.send(place, {.kind = bus::Kind::kResume, .flags = kHaveAnswer},
                           to_wire(have));
 }
 

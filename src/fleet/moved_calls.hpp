@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ public:
     static constexpr std::size_t kMostAsked = 16'384, kMostTold = 16'384;
     /// Of one process of a device, at which its answer may come
     static constexpr std::size_t kMostLinks = 4;
+    /// An answer that is not recorded by then is acknowledged when it comes again
+    static constexpr std::chrono::seconds kKeptWithin{60};
 
     /// The calls that wait at this node.
     class Waiting {
@@ -44,9 +47,10 @@ public:
         virtual bool waits(const DeviceProcess& device, std::string_view id) = 0;
         /// Whether a link at another node has the request: then it does not end with its own link.
         virtual void set_held(const DeviceProcess& device, std::string_view id, bool held) = 0;
-        /// Without a frame: one that no message takes.
+        /// Without a frame: one that no message takes. `kept`: called on the loop of MovedCalls
+        /// when the device need not keep it any more; never, if it is not recorded.
         virtual void answer(const DeviceProcess& device, std::string_view id,
-                            std::optional<std::string> frame) = 0;
+                            std::optional<std::string> frame, std::function<void()> kept) = 0;
     };
     /// The devices that are linked at this node.
     class Links {
@@ -116,13 +120,16 @@ private:
     void wake_at(SteadyTime time);
     void say(const Moved& moved);
     void ask(const Asked& asked, const Link& link);
-    void send_have(const bus::Envelope& envelope, const Reply& reply);
+    void send_have(const bus::Place& place, const std::string& id, std::uint64_t connection);
+    void on_answer(const bus::Place& place, Reply reply);
+    bool is_being_recorded(std::string_view id);
     bool ask_again(Asked& asked);
     void lose(Asked& asked);
     SteadyTime now() const { return uses_.clock.steady_now(); }
 
     Uses uses_;
     std::map<std::string, Asked, std::less<>> asked_;  ///< by request
+    std::map<std::string, SteadyTime, std::less<>> recording_;  ///< answers, since when
     std::vector<Told> told_;
     SteadyTime next_ask_{}, next_wake_{};
     Counts counts_;

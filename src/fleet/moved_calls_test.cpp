@@ -5,6 +5,7 @@
 #include "fleet/messages.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,13 +30,17 @@ struct FakeWaiting final : MovedCalls::Waiting {
         return std::ranges::any_of(out, [&](const Out& one) { return one.request.id == id; });
     }
     void set_held(const DeviceProcess&, std::string_view, bool is) override { held = is; }
-    void answer(const DeviceProcess& device, std::string_view id,
-                std::optional<std::string> frame) override {
+    void answer(const DeviceProcess& device, std::string_view id, std::optional<std::string> frame,
+                std::function<void()> its_kept) override {
         EXPECT_EQ(device, kKettle);
         answers.push_back(frame.value_or("too long"));
         std::erase_if(out, [&](const Out& one) { return one.request.id == id; });
+        kept = std::move(its_kept);
+        if (records) kept();
     }
     std::vector<Out> out;
+    bool records = true;  ///< what is answered, at once
+    std::function<void()> kept;
     std::optional<bool> held;
     std::vector<std::string> answers;
 };
@@ -153,6 +158,23 @@ TEST_F(MovedCallsTest, WhatWaitsElsewhereIsAskedWhereTheDeviceIsAndItsAnswerCome
     EXPECT_EQ(b.waiting.answers.size(), 1u);
     EXPECT_EQ(c.links.heard.size(), 2u);
     EXPECT_EQ(c.links.asked.size(), 1u);
+}
+
+TEST_F(MovedCallsTest, TheDeviceKeepsItsAnswerUntilItIsRecorded) {
+    b.waiting.records = false;
+    comes_back_at(c);
+    c.links.say(Reply::Says::kAnswer, "r-1", "boiled");
+    pass(1s);
+    EXPECT_EQ(b.waiting.answers, std::vector<std::string>{"boiled"});
+    c.links.say(Reply::Says::kAnswer, "r-1", "boiled");
+    pass(1s);
+    EXPECT_TRUE(c.links.heard.empty()) << "whoever adopts the call has to ask for it";
+    b.waiting.kept();
+    pass(1s);
+    EXPECT_EQ(c.links.heard, std::vector<std::string>{"r-1"});
+    c.links.say(Reply::Says::kAnswer, "r-1", "boiled");
+    pass(1s);
+    EXPECT_EQ(c.links.heard.size(), 2u) << "as if it had not heard that";
 }
 
 TEST_F(MovedCallsTest, WhateverIsLostAndDoubledItIsAskedOnceAndAnsweredOnce) {

@@ -26,6 +26,17 @@ core::Outcome unavailable() {
                 "the device is not connected any more; call again when it is back");
 }
 
+core::Outcome forgotten() {
+    return fail(ErrorCode::kOutcomeUnknown,
+                "the device has said before what became of this call, and need not know it any "
+                "more; look at the tool's effects, then use a new key");
+}
+
+core::Outcome asked_twice() {
+    return fail(ErrorCode::kOutcomeUnknown,
+                "the same call waits for its device already, and may have taken effect");
+}
+
 core::Outcome no_answer_in_time() {
     return fail(ErrorCode::kTimeout, "the device did not answer before the deadline");
 }
@@ -70,14 +81,19 @@ RequestExtras DeviceHost::extras_for(std::chrono::nanoseconds left, std::string_
     return extras;
 }
 
-void DeviceHost::send_request(std::uint64_t tag, std::string_view id,
-                              const core::AdmittedCall& call, SteadyTime now) {
-    log_request(id, call);
+void DeviceHost::send_request(std::uint64_t tag, const UuidText& id, const core::AdmittedCall& call,
+                              SteadyTime now) {
+    log_request(id.view(), call);
     const RequestExtras extras = extras_for(call.deadline() - now, call.principal()->id,
                                             call.call().claimed_agent, call.call().traceparent);
-    const auto deliver = [this, tag, right = call.right_to_send()](DeviceLink* link,
-                                                                   std::string_view frame) {
+    const bool adopted = call.host_request() != nullptr && call.host_request()->adopted;
+    const auto deliver = [this, tag, id, adopted, right = call.right_to_send()](
+                             DeviceLink* link, std::string_view frame) {
         std::uint64_t starts_at = 0;
+        if (adopted && link != nullptr && link->may_be_forgotten(id.view())) {
+            replies_->resolve(tag, forgotten());
+            return;
+        }
         if (!right.holds()) {  // it has waited for its slot, and for this loop
             replies_->resolve(tag, fail(core::lease_lapsed()));
             return;
@@ -90,7 +106,7 @@ void DeviceHost::send_request(std::uint64_t tag, std::string_view id,
     };
     if (loop_.in_this_thread()) {
         std::string frame = loop_.take_buffer();
-        write_tool_call_request(frame, id, call.tool().spec.name, call.args(), extras);
+        write_tool_call_request(frame, id.view(), call.tool().spec.name, call.args(), extras);
         deliver(link_, frame);
         frame.clear();
         loop_.give_buffer(std::move(frame));
@@ -98,7 +114,7 @@ void DeviceHost::send_request(std::uint64_t tag, std::string_view id,
     }
     std::string frame;
     frame.reserve(128 + call.tool().spec.name.size() + call.args().size());
-    write_tool_call_request(frame, id, call.tool().spec.name, call.args(), extras);
+    write_tool_call_request(frame, id.view(), call.tool().spec.name, call.args(), extras);
     on_link_loop([deliver, moved = std::move(frame)](DeviceLink* link) { deliver(link, moved); });
 }
 
@@ -250,6 +266,18 @@ void DeviceHost::hurry(AcceptanceWatch& watch, std::string_view id, const core::
     });
 }
 
+/// False: the same call waits already.
+bool DeviceHost::await_reply(PendingReply& reply, const core::AdmittedCall& call) {
+    reply.call = &call;
+    const core::HostRequest* const named = call.host_request();
+    if (named == nullptr) {
+        replies_->add(reply);
+        return true;
+    }
+    reply.maybe_seen = named->adopted;
+    return replies_->add(reply, named->id);
+}
+
 Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& sink) {
     net::EventLoop& home = *net::EventLoop::current();
     if (in_line_.load() > 0 || !take_slot()) {
@@ -258,15 +286,15 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
     }
     const ScopeExit count_down([this] { leave_slot(); });
     PendingReply reply(home, sink);
-    reply.call = &call;
-    const std::uint64_t tag = replies_->add(reply);
+    if (!await_reply(reply, call)) co_return asked_twice();
+    const std::uint64_t tag = reply.tag;
     bool waiting = true;
     const ScopeExit forget([&] {
         if (waiting) replies_->remove(tag);
     });
     const UuidText id = reply.id;
     const SteadyTime sent_at = home.now();
-    send_request(tag, id.view(), call, sent_at);
+    send_request(tag, id, call, sent_at);
 
     AcceptanceWatch watch;
     if (speaks(Extension::kAccepted)) watch.begin(sent_at);
@@ -280,6 +308,8 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
         PendingReplies::Update news = replies_->take_update(reply);
         if (news.answered) {
             waiting = false;
+            if (core::HostRequest* const named = call.host_request())
+                named->when_kept = std::move(reply.acknowledge);
             co_return std::move(*reply.answer);
         }
         broken_at = news.broken_at;

@@ -28,6 +28,8 @@ public:
     virtual void check_alive() = 0;
     virtual SteadyTime last_heard() const = 0;
     virtual void drop_dead_link() = 0;
+    /// Whether the device may have forgotten this request, because its answer was acknowledged.
+    virtual bool may_be_forgotten(std::string_view) const { return false; }
 };
 
 /// Runs the tools of one connection. Calls come from any event loop; the link stays on the
@@ -57,6 +59,10 @@ public:
     void resume(std::string instance);
     /// Sends a request that waits at another node of the fleet, on the connection's loop.
     void ask_for_other(const RequestOfOther& request);
+    std::uint64_t process() const override { return process_.load(std::memory_order_relaxed); }
+    /// Before its tools are registered: other nodes of the fleet may ask this process for what this
+    /// one has sent it.
+    void set_process(std::uint64_t process) { process_ = process; }
     void set_extensions(Extensions extensions) { extensions_ = extensions.bits(); }
 
 private:
@@ -70,8 +76,9 @@ private:
     }
     RequestExtras extras_for(std::chrono::nanoseconds left, std::string_view principal,
                              std::string_view agent, std::string_view traceparent) const;
-    void send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call,
+    void send_request(std::uint64_t tag, const UuidText& id, const core::AdmittedCall& call,
                       SteadyTime now);
+    bool await_reply(PendingReply& reply, const core::AdmittedCall& call);
     void send_cancel(std::string_view id, std::string_view reason);
     void ask_again(std::string_view id, const core::AdmittedCall& call, SteadyTime now);
     struct AcceptanceWatch;
@@ -87,6 +94,7 @@ private:
     DeviceLink* link_ = nullptr;  ///< on loop_ only
     std::string instance_;  ///< on loop_ only; empty: nothing is sent again
     std::atomic<std::uint16_t> extensions_{0};
+    std::atomic<std::uint64_t> process_{0};
     std::atomic<std::size_t> calls_out_{0};
     std::atomic<std::size_t> in_line_{0};  ///< calls that wait for a slot
     /// Its holder is first in the queue and takes the next slot

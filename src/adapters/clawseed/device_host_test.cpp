@@ -452,6 +452,119 @@ TEST_F(DeviceHostLeaseTest, WithoutItsLeaseNoRequestIsSentAgain) {
     EXPECT_EQ(call->outcome.value()->content, "late");
 }
 
+/// Of a node of a fleet; the device lets its calls go on.
+struct DeviceHostFleetTest : DeviceHostLeaseTest {
+    struct NoOthers final : OtherNodes {
+        void arrived(ConnectionId, std::string, std::string, std::string) override {}
+    } others;
+    /// The same database, and nothing in memory: as another node.
+    core::Ledger forgotten{world.clock, {}};
+    core::Pipeline elsewhere{{.clock = world.clock,
+                              .registry = world.registry,
+                              .rules = world.rules,
+                              .ledger = forgotten,
+                              .early_cancels = world.early_cancels,
+                              .audit = world.audit,
+                              .journal = &journal,
+                              .lease = &lease},
+                             world.loop.executor(),
+                             world.loop.timers(),
+                             world.loop.ids()};
+    DeviceHostFleetTest() {
+        world.hub.set_other_nodes(&others);
+        world.key = "out-1";
+    }
+    ~DeviceHostFleetTest() override { world.hub.set_other_nodes(nullptr); }
+    void link(std::string_view instance = "one") {
+        device = world.connect();
+        world.send(device, fmt::format(R"({{"type":"connect","capabilities":["tool_call_resume"],)"
+                                       R"("instance":"{}"}})",
+                                       instance));
+        world.send(device, R"({"type":"register_tools","tools":[{"name":"read","description":"d",)"
+                           R"("parameters":{},"annotations":{"destructive":true}}]})");
+        device->frames.clear();
+    }
+    std::size_t acknowledged() const { return device->of("result_acknowledged").size(); }
+    /// A call whose node has died: its record is open, and it was sent under this id.
+    std::string orphan() {
+        link();
+        store.refuse(core::LedgerStoreMemory::Refuse::kEnds);
+        const auto call = world.start_call(world.owner, "read");
+        const std::string request = id();
+        world.break_link(device);
+        world.advance(16s);
+        EXPECT_EQ(code(*call), ErrorCode::kOutcomeUnknown);
+        store.refuse(core::LedgerStoreMemory::Refuse::kNothing);
+        world.runs = &elsewhere;
+        return request;
+    }
+};
+
+TEST_F(DeviceHostFleetTest, AnAnswerIsAcknowledgedWhenItIsRecorded) {
+    link();
+    const auto call = world.start_call(world.owner, "read");
+    reply(device, id(), "21.5");
+    EXPECT_EQ(call->outcome.value()->content, "21.5");
+    EXPECT_EQ(acknowledged(), 1u);
+    reply(device, id(), "21.5");  // as if that had been lost
+    EXPECT_EQ(acknowledged(), 2u);
+}
+
+TEST_F(DeviceHostFleetTest, AnAnswerThatCannotBeRecordedIsKeptByTheDevice) {
+    link();
+    store.refuse(core::LedgerStoreMemory::Refuse::kEnds);
+    const auto call = world.start_call(world.owner, "read");
+    reply(device, id(), "21.5");
+    EXPECT_EQ(call->outcome.value()->content, "21.5");
+    reply(device, id(), "21.5");
+    EXPECT_EQ(acknowledged(), 0u) << "whoever adopts the call will ask for it";
+}
+
+TEST_F(DeviceHostFleetTest, ACallWhoseNodeHasDiedIsAskedForUnderItsId) {
+    const std::string request = orphan();
+    link();
+    reply(device, request, "early");
+    EXPECT_EQ(acknowledged(), 0u);
+    const auto call = world.start_call(world.owner, "read");
+    ASSERT_EQ(requests(), 1u);
+    EXPECT_EQ(id(), request);
+    EXPECT_FALSE(call->outcome);
+    reply(device, request, "21.5");
+    EXPECT_EQ(call->outcome.value()->content, "21.5");
+    EXPECT_EQ(acknowledged(), 1u);
+    EXPECT_EQ(world.start_call(world.owner, "read")->outcome.value()->content, "21.5");
+    EXPECT_EQ(requests(), 1u);
+}
+
+TEST_F(DeviceHostFleetTest, AnotherProcessOfTheDeviceIsNotAsked) {
+    orphan();
+    link("two");
+    EXPECT_EQ(code(*world.start_call(world.owner, "read")), ErrorCode::kOutcomeUnknown);
+    EXPECT_EQ(requests(), 0u);
+}
+
+TEST_F(DeviceHostFleetTest, WhatADeviceNeedNotKnowAnyMoreIsNotAskedFor) {
+    const std::string request = orphan();
+    link();
+    reply(device, request, "21.5");
+    world.advance(61s);
+    reply(device, request, "21.5");
+    EXPECT_EQ(acknowledged(), 1u) << "nobody has asked for it";
+    EXPECT_EQ(code(*world.start_call(world.owner, "read")), ErrorCode::kOutcomeUnknown);
+    EXPECT_EQ(requests(), 0u) << "it would run again";
+}
+
+TEST_F(DeviceHostFleetTest, AnAdoptedCallIsNeverSaidNotToHaveRun) {
+    orphan();
+    link();
+    const auto call = world.start_call(world.owner, "read");
+    ASSERT_EQ(requests(), 1u);
+    world.break_link(device);
+    world.advance(16s);
+    EXPECT_EQ(code(*call), ErrorCode::kOutcomeUnknown);
+    EXPECT_EQ(store.entries(), 1u) << "it was not released";
+}
+
 TEST_F(DeviceHostTest, AReplyThatCannotBeReadIsAnsweredAtOnce) {
     connect();
     for (const std::string& output : {std::string("1e999"), std::string(R"("\ud800")"),

@@ -5,6 +5,7 @@
 #include "base/scope_exit.hpp"
 #include "core/approvals/approvals.hpp"
 #include "core/registry/ambiguous_names.hpp"
+#include "crypto/digest.hpp"
 #include "json/writer.hpp"
 #include "trust/device_tools.hpp"
 #include "trust/tool_form.hpp"
@@ -27,6 +28,18 @@ constexpr std::size_t kMostRefused = 32;  // told to the operator
 constexpr std::size_t kMostExcess = 8;  // times the limit, of a reply that passes unkept
 constexpr std::uint16_t kNormalClose = 1000;
 constexpr std::uint16_t kCredentialGone = 4401;
+
+/// Each part with its length, so that parts that meet elsewhere name another process.
+std::uint64_t process_of(std::string_view principal, std::string_view chat,
+                         std::string_view instance) {
+    std::string text;
+    for (const std::string_view part : {principal, chat, instance})
+        text.append(std::to_string(part.size())).append(":").append(part);
+    const crypto::Sha256Digest digest = crypto::sha256(text);
+    std::uint64_t process = 0;
+    for (std::size_t i = 0; i < sizeof process; ++i) process = process << 8 | digest[i];
+    return process;
+}
 
 }  // namespace
 
@@ -241,7 +254,7 @@ void DeviceSession::on_unreadable(std::string_view text, std::string_view reason
             return error("INVALID_JSON", "the frame is not JSON, or nested too deep");
         }
         acknowledge(reply->id);  // else it would come again and again
-        if (const auto tag = uuid_tag(reply->id)) {
+        if (const auto tag = replies_->tag_of(reply->id)) {
             replies_->resolve(
                 *tag,
                 fail(ErrorCode::kInternal,
@@ -278,7 +291,7 @@ void DeviceSession::handle(std::string_view text, bool first) {
     if (*type == "get_registered_tools") return on_get_registered();
     if (*type == "unregister_tools") return on_unregister(frame);
     if (*type == "tool_call_accepted" || *type == "tool_call_progress") {
-        const auto tag = uuid_tag(json::get_string(frame, "id").value_or(""));
+        const auto tag = replies_->tag_of(json::get_string(frame, "id").value_or(""));
         if (!tag) return;
         if (*type == "tool_call_accepted") {
             replies_->accept(*tag);
@@ -320,6 +333,7 @@ void DeviceSession::on_connect(Element frame, bool first) {
         host_->resume(std::string(instance));
         if (OtherNodes* const others = hub_.other_nodes()) {
             instance_ = instance;
+            host_->set_process(process_of(principal_->id, opened_.id.text(), instance_));
             others->arrived(connection_, principal_->id, opened_.id.text(), instance_);
         }
     }
@@ -541,8 +555,11 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     if (!require(core::Role::kDevice, "answer calls")) return;
     const ReplyMembers reply = read_reply(root);
     if (!reply.id || reply.id->empty() || reply.id->size() > kMaxReplyId) return;
-    acknowledge(*reply.id);  // before whatever the answer sets off
-    const auto tag = uuid_tag(*reply.id);
+    const auto tag = replies_->tag_of(*reply.id);
+    if (replies_->is_named(*reply.id))
+        acknowledge_when_kept(std::string(*reply.id));
+    else
+        acknowledge(*reply.id);  // before whatever the answer sets off
     if (!tag) return;
     if (is_error) {
         replies_->resolve(*tag, parse_tool_error(reply));
@@ -555,6 +572,19 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
 
 void DeviceSession::acknowledge(std::string_view id) {
     write([&](std::string& out) { write_result_acknowledged(out, id); });
+}
+
+/// Until it is recorded another node may have to ask for it.
+void DeviceSession::acknowledge_when_kept(std::string id) {
+    const std::string_view name = id;
+    replies_->acknowledge_later(name, [weak = weak_from_this(), id] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->loop_.post([self, id] {
+            self->moved_.settled(id);
+            self->acknowledge(id);
+        });
+    });
 }
 
 /// Whether an answer may be to what waits at another node of the fleet.
@@ -612,7 +642,7 @@ void DeviceSession::refuse_reply(std::string_view id) {
     if (!require(core::Role::kDevice, "answer calls")) return;
     if (is_of_other(id)) return answer_other(id, {.kind = WordToOther::Kind::kTooLong});
     acknowledge(id);
-    const auto tag = uuid_tag(id);
+    const auto tag = replies_->tag_of(id);
     if (!tag) return;
     replies_->resolve(*tag,
                       fail(ErrorCode::kOversize,

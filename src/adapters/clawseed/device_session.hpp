@@ -62,6 +62,9 @@ public:
     void check_alive() override;
     SteadyTime last_heard() const override;
     void drop_dead_link() override;
+    bool may_be_forgotten(std::string_view id) const override {
+        return moved_.may_be_forgotten(id);
+    }
 
 private:
     using Element = json::Element;
@@ -81,6 +84,7 @@ private:
     bool is_of_other(std::string_view id) const;
     void answer_other(std::string_view id, WordToOther word);
     void acknowledge(std::string_view id);
+    void acknowledge_when_kept(std::string id);
     void on_question(const json::Root& root, bool regenerate);
     void on_response(Element frame, std::string_view text);
     void on_abort();

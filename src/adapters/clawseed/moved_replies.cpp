@@ -7,7 +7,7 @@ namespace crab::clawseed {
 
 bool MovedReplies::ask(const RequestOfOther& request, TellOther tell, SteadyTime now) {
     const auto known = asked_.find(request.id);
-    const bool refused = forgets_ || given_up_.contains(request.id) ||
+    const bool refused = may_be_forgotten(request.id) ||
                          (known == asked_.end() && (request.asked_before || !has_room(now)));
     if (refused) {
         tell({.kind = WordToOther::Kind::kGone});
@@ -18,6 +18,10 @@ bool MovedReplies::ask(const RequestOfOther& request, TellOther tell, SteadyTime
     const bool is_new = known == asked_.end();
     asked_.insert_or_assign(request.id, Asked{.tell = std::move(tell), .last = now});
     return is_new;
+}
+
+bool MovedReplies::may_be_forgotten(std::string_view id) const {
+    return forgets_ || given_up_.contains(id) || std::ranges::find(heard_, id) != heard_.end();
 }
 
 bool MovedReplies::has_room(SteadyTime now) {
@@ -47,10 +51,19 @@ bool MovedReplies::answer(std::string_view id, WordToOther word, SteadyTime now)
 bool MovedReplies::heard(std::string_view id) {
     const auto asked = asked_.find(id);
     if (asked == asked_.end()) return false;
-    if (heard_.size() == kMostHeard) heard_.pop_front();
-    heard_.push_back(asked->first);
+    note_heard(id);
     asked_.erase(asked);
     return true;
+}
+
+void MovedReplies::settled(std::string_view id) {
+    if (const auto unknown = unknown_.find(id); unknown != unknown_.end()) unknown_.erase(unknown);
+    note_heard(id);
+}
+
+void MovedReplies::note_heard(std::string_view id) {
+    if (heard_.size() == kMostHeard) heard_.pop_front();
+    heard_.emplace_back(id);
 }
 
 bool MovedReplies::give_up(std::string_view id) {

@@ -31,6 +31,10 @@ public:
     bool answer(std::string_view id, WordToOther word, SteadyTime now);
     /// Its asker has the answer. True: acknowledge it.
     bool heard(std::string_view id);
+    /// A call of this node has the answer, and it is recorded: said again, it is acknowledged.
+    void settled(std::string_view id);
+    /// Whether its answer was acknowledged on this link: the device need not know it any more.
+    bool may_be_forgotten(std::string_view id) const;
 
 private:
     struct Asked {
@@ -39,6 +43,7 @@ private:
     };
     bool has_room(SteadyTime now);
     bool give_up(std::string_view id);
+    void note_heard(std::string_view id);
 
     std::map<std::string, Asked, std::less<>> asked_;
     /// Answers that nobody has asked for yet, and when each came first; the device has them

@@ -54,6 +54,16 @@ TEST_F(MovedRepliesTest, WhatWasAcknowledgedForNobodyIsNeverSentToTheDevice) {
     EXPECT_EQ(said, std::vector{Kind::kGone});
 }
 
+TEST_F(MovedRepliesTest, WhatACallOfThisNodeHasRecordedIsAcknowledgedAtOnceWhenItComesAgain) {
+    EXPECT_FALSE(answer("a"));
+    EXPECT_FALSE(moved.may_be_forgotten("a"));
+    moved.settled("a");
+    EXPECT_TRUE(answer("a"));
+    EXPECT_TRUE(moved.may_be_forgotten("a"));
+    EXPECT_FALSE(ask("a")) << "nobody asks the device for what it need not know any more";
+    EXPECT_EQ(said, std::vector{Kind::kGone});
+}
+
 TEST_F(MovedRepliesTest, ALinkThatDoesNotKnowTheRequestSaysSo) {
     EXPECT_FALSE(ask("a", true));
     EXPECT_EQ(said, std::vector{Kind::kGone});

@@ -35,6 +35,40 @@ std::uint64_t PendingReplies::add(PendingReply& reply) {
     return tag;
 }
 
+bool PendingReplies::add(PendingReply& reply, const UuidText& id) {
+    const std::uint64_t tag = add(reply);
+    const std::scoped_lock lock(mutex_);
+    if (!named_.emplace(id.view(), tag).second) {
+        release(tag);
+        return false;
+    }
+    reply.id = id;
+    reply.is_named = true;
+    named_count_ = named_.size();
+    return true;
+}
+
+std::optional<std::uint64_t> PendingReplies::tag_of(std::string_view request_id) const {
+    if (named_count_.load() == 0) return uuid_tag(request_id);
+    const std::scoped_lock lock(mutex_);
+    const PendingReply* const reply = find(request_id);
+    return reply != nullptr ? std::optional(reply->tag) : std::nullopt;
+}
+
+bool PendingReplies::is_named(std::string_view request_id) const {
+    if (named_count_.load() == 0) return false;
+    const std::scoped_lock lock(mutex_);
+    return named_.contains(request_id);
+}
+
+void PendingReplies::acknowledge_later(std::string_view request_id,
+                                       std::function<void()> acknowledge) {
+    const std::scoped_lock lock(mutex_);
+    PendingReply* const reply = find(request_id);
+    if (reply != nullptr && reply->is_named && !reply->answer)
+        reply->acknowledge = std::move(acknowledge);
+}
+
 PendingReply* PendingReplies::find(std::uint64_t tag) const {
     const auto index = static_cast<std::uint32_t>(tag);
     if (index >= slots_.size()) return nullptr;
@@ -43,7 +77,8 @@ PendingReply* PendingReplies::find(std::uint64_t tag) const {
 }
 
 PendingReply* PendingReplies::find(std::string_view request_id) const {
-    const auto tag = uuid_tag(request_id);
+    const auto named = named_.find(request_id);
+    const auto tag = named != named_.end() ? named->second : uuid_tag(request_id);
     PendingReply* const reply = tag ? find(*tag) : nullptr;
     return reply != nullptr && reply->id.view() == request_id ? reply : nullptr;
 }
@@ -62,6 +97,10 @@ std::vector<std::string> PendingReplies::release(std::uint64_t tag) {
     if (reply == nullptr) return {};
     std::vector<std::string> unnamed;
     for (core::Artifact& artifact : reply->artifacts) unnamed.push_back(std::move(artifact.id));
+    if (reply->is_named) {
+        named_.erase(named_.find(reply->id.view()));
+        named_count_ = named_.size();
+    }
     const auto index = static_cast<std::uint32_t>(tag);
     slots_[index].reply = nullptr;
     ++slots_[index].generation;

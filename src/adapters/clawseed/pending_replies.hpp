@@ -9,8 +9,10 @@
 #include "core/call/tool_result.hpp"
 #include "net/loop/event_loop.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,6 +37,9 @@ struct PendingReply {
     core::FrameSink& sink;
     std::uint64_t tag = 0;  ///< set by PendingReplies::add()
     UuidText id;  ///< of the request; set by PendingReplies::add()
+    /// Its id was given: the device keeps its answer until that is recorded
+    bool is_named = false;
+    std::function<void()> acknowledge;  ///< of a named one, what tells the device so
     const core::AdmittedCall* call = nullptr;  ///< null in tests that need none
     std::vector<core::Artifact> artifacts;  ///< uploaded for it so far
     /// Of the device process that received it, if the request can be sent again; else empty
@@ -67,6 +72,14 @@ public:
     /// Adds a waiting call and returns its tag, which goes into the request's id
     /// (IdSource::uuid_v7) and never repeats.
     std::uint64_t add(PendingReply& reply);
+    /// The same under this id, by which it is found. False: a call of that id waits already.
+    bool add(PendingReply& reply, const UuidText& id);
+    /// The tag of the call that waits for this reply; nothing: none does, as far as is known.
+    std::optional<std::uint64_t> tag_of(std::string_view request_id) const;
+    /// Whether a call of this given id waits: what answers it is acknowledged by `acknowledge` of
+    /// acknowledge_later(), on any thread, when that is recorded.
+    bool is_named(std::string_view request_id) const;
+    void acknowledge_later(std::string_view request_id, std::function<void()> acknowledge);
     /// Removes a call; called on its home loop whenever its wait ends.
     void remove(std::uint64_t tag);
 
@@ -146,6 +159,8 @@ private:
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_;
     std::size_t used_ = 0;
+    std::map<std::string, std::uint64_t, std::less<>> named_;  ///< tags of given ids
+    std::atomic<std::size_t> named_count_{0};  ///< so that without any nothing is locked
 };
 
 }  // namespace crab::clawseed

@@ -314,6 +314,7 @@ public:
                             loop.timers(),
                             loop.ids()};
     core::Pipeline* runs = &pipeline;  ///< what start_call() asks
+    std::string key;  ///< of its calls
 
 private:
     struct ProbeSink final : core::FrameSink {
@@ -332,6 +333,7 @@ private:
         call.args = args;
         call.timeout = timeout;
         call.front = "test";
+        call.idempotency_key = world.key;
         ProbeSink sink(*probe);
         const core::AuthenticatedCall authenticated(call, caller);
         const core::CallEnd end = co_await world.runs->run(authenticated, sink);

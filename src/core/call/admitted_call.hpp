@@ -3,6 +3,7 @@
 #include "core/call/call.hpp"
 #include "core/call/effective_policy.hpp"
 #include "core/call/effects_lease.hpp"
+#include "core/call/host_request.hpp"
 #include "core/call/tool.hpp"
 
 #include <memory>
@@ -120,6 +121,8 @@ public:
     /// For hosts that wait before they send it: asked right before each write. Where it does not
     /// hold, the call is answered with lease_lapsed() if nothing of it was sent.
     const RightToSend& right_to_send() const { return right_to_send_; }
+    /// For hosts with a process(): null, or under which id the request goes to it.
+    HostRequest* host_request() const { return host_request_; }
     /// For hosts: reports CPU time used by this attempt, which reduces the budget of the next.
     void spend_cpu(Milliseconds used) const { authorized_.call().cpu_spent += used; }
     /// For hosts that pass calls on: where this attempt went.
@@ -150,6 +153,7 @@ private:
     SteadyTime first_dispatch_{};
     const EffectivePolicy* policy_ = nullptr;
     RightToSend right_to_send_;
+    HostRequest* host_request_ = nullptr;
 };
 
 /// Of a call that was not sent because its right to be sent had lapsed.

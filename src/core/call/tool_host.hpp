@@ -5,6 +5,7 @@
 #include "core/call/frame_sink.hpp"
 #include "core/call/tool_result.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace crab::core {
@@ -19,6 +20,10 @@ public:
     /// delivered, kOutcomeUnknown when it may have been; kTimeout, kCancelled; else the tool's own
     /// error. Hosts do not retry.
     virtual Task<Outcome> run(AdmittedCall call, FrameSink& sink) = 0;
+    /// Names the process that would run a call, if it recognises a request that it has had by its
+    /// id and runs none twice, also when another gateway of the fleet asks it again; 0: it does
+    /// not. On any thread.
+    virtual std::uint64_t process() const { return 0; }
     /// Where the call would run, for approvals: a worktree, for example. Empty: there is only one
     /// place. Errors: kUnavailable when that cannot be determined now.
     virtual Task<Result<std::string>> place_of(const Call& call, const Principal& principal) const {

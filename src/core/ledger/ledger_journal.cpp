@@ -12,9 +12,14 @@ using Queue = BatchQueue<LedgerChange, LedgerEntry>;
 constexpr std::size_t kMostInACommit = 4'096;
 
 /// An admission that nobody waits for any more is not an admission: its call is not made.
-std::optional<LedgerChange> release_of(const Result<LedgerEntry>& written) {
+std::optional<LedgerChange> undo(const Result<LedgerEntry>& written) {
     if (!written || written->status != LedgerStatus::kAdmitted) return std::nullopt;
-    return LedgerRelease{written->ref};
+    if (!written->adopted) return LedgerRelease{written->ref};
+    return LedgerEnd{.ref = written->ref,
+                     .outcome = std::make_shared<const Outcome>(
+                         fail(ErrorCode::kOutcomeUnknown,
+                              "nobody waited any more for this call, which another gateway had "
+                              "begun; it may or may not have run"))};
 }
 
 }  // namespace
@@ -25,7 +30,7 @@ LedgerJournal::LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock
       clock_(clock),
       options_(options),
       queue_(
-          {.name = "calls", .max_batch_weight = kMostInACommit, .undo = release_of},
+          {.name = "calls", .max_batch_weight = kMostInACommit, .undo = undo},
           [this](std::vector<LedgerChange>& changes) { return write(changes); }, pool, clock) {}
 
 Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission admission,
@@ -39,6 +44,7 @@ Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission a
                            .at = now,
                            .forgotten_before = now - options_.keep,
                            .may_run_again = admission.may_run_again,
+                           .process = admission.process,
                            .tool = std::string(admission.tool),
                            .source = std::string(admission.source),
                            .side_effects = admission.side_effects,

@@ -28,6 +28,7 @@ public:
     struct Admission {
         ContentDigest content{};
         bool may_run_again = false;  ///< idempotent: after a crash a repeat runs again
+        std::uint64_t process = 0;  ///< of the tool's host, as in LedgerAdmission
         std::string_view tool, source;  ///< unique name and source_text
         bool side_effects = true;
         std::string record;  ///< the audit record of the call, for calls with side effects

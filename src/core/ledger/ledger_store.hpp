@@ -23,6 +23,9 @@ struct LedgerAdmission {
     SystemTime at, forgotten_before;
     /// Idempotent: an open entry with the same content is taken over
     bool may_run_again = false;
+    /// ToolHost::process() of the tool. An open entry with the same content and process is adopted:
+    /// this process of a host says what has come of it. 0: none does
+    std::uint64_t process = 0;
     /// Unique name and source_text of the tool, for repeats while it is not registered
     std::string tool, source;
     bool side_effects = true;  ///< of the tool, for the same purpose
@@ -68,6 +71,9 @@ enum class LedgerStatus : std::uint8_t {
 struct LedgerEntry {
     LedgerStatus status = LedgerStatus::kAdmitted;
     LedgerRef ref;  ///< names the entry in later changes
+    /// With kAdmitted: by another process before, which may have sent it; it is not known here what
+    /// has come of that, so a release changes nothing unless the tool is idempotent
+    bool adopted = false;
     /// As in LedgerAdmission, as are the next four, in answers to questions; nothing: of another
     /// kind
     std::optional<ContentDigest> content{};

@@ -71,6 +71,7 @@ private:
     struct Kept {
         LedgerEntry entry;
         std::string record, event;
+        std::uint64_t process = 0;
     };
     static std::unexpected<Error> full() {
         return fail(ErrorCode::kUnavailable, "the disk is full");
@@ -88,6 +89,12 @@ private:
             if (entry.content != wanted.content)
                 entry.status =
                     entry.content ? LedgerStatus::kConflict : LedgerStatus::kIncomparable;
+            if (entry.status == LedgerStatus::kOpen && wanted.process != 0 &&
+                wanted.process == known->second.process) {
+                entry.status = LedgerStatus::kAdmitted;
+                entry.adopted = true;
+                return entry;
+            }
             if (entry.status != LedgerStatus::kOpen || !wanted.may_run_again) return entry;
             entries_.erase(known);
         }
@@ -100,7 +107,7 @@ private:
                           .may_run_again = wanted.may_run_again,
                           .outcome = {},
                           .admitted_at = wanted.at};
-        entries_.emplace(key, Kept{entry, wanted.record, wanted.event});
+        entries_.emplace(key, Kept{entry, wanted.record, wanted.event, wanted.process});
         entry.status = LedgerStatus::kAdmitted;
         return entry;
     }

@@ -97,6 +97,11 @@ RightToSend CallInProgress::right_to_send() const {
     return {*lease, incarnation};
 }
 
+bool CallInProgress::is_fenced_off() const {
+    const EffectsLease* const lease = loop.shared.lease;
+    return lease != nullptr && lease->incarnation() != incarnation;
+}
+
 void CallInProgress::forget_record() const {
     if (journal_ref) loop.shared.journal->release(journal_ref);
 }

@@ -40,6 +40,10 @@ struct CallInProgress {
     /// For what is left to do once the outcome is known: the deadline, but at least a moment.
     Deadline afterwards_until() const;
     bool needs_approval() const;
+    /// Whether another gateway has begun it: whatever fails here, it may have run.
+    bool is_adopted() const { return host_request && host_request->adopted; }
+    /// Whether its gateway was fenced off since it was recorded, so that another may adopt it.
+    bool is_fenced_off() const;
     /// Of a call that was recorded in a fleet under its lease; any other one's never lapses.
     RightToSend right_to_send() const;
     /// Releases the durable entry, if any: the call certainly had no effect.
@@ -81,6 +85,8 @@ struct CallInProgress {
     Ledger::Ticket ticket;
     LedgerRef journal_ref;  ///< of the durable entry; false: there is none
     std::uint32_t incarnation = 0;  ///< of the fleet's lease, before that was written
+    std::uint64_t process = 0;  ///< of the tool's host, as it is in the durable entry
+    std::optional<HostRequest> host_request;  ///< if there is one
     /// Reported in the first answer and in every replay
     std::optional<std::chrono::nanoseconds> first_duration;
 

@@ -85,6 +85,7 @@ Task<OutcomeRef> DispatchStage::attempts(AdmittedCall admitted, FrameSink& sink,
     admitted.policy_ = progress.policy.get();
     admitted.first_dispatch_ = progress.now;  // nothing has waited since
     admitted.right_to_send_ = progress.right_to_send();
+    if (progress.host_request) admitted.host_request_ = &*progress.host_request;
     if (!admitted.right_to_send_.holds()) co_return ended(lease_lapsed());
     for (;;) {
         const ToolRef tool = progress.facts.tool;
@@ -101,7 +102,8 @@ Task<OutcomeRef> DispatchStage::attempts(AdmittedCall admitted, FrameSink& sink,
         if (!outcome && outcome.error().code == ErrorCode::kCancelled && progress.out_of_time())
             outcome = fail(progress.given_up());
         note_attempt(outcome, sent, progress);
-        const bool again = !outcome && static_cast<std::uint32_t>(admitted.attempt_) <= retries &&
+        const bool again = !outcome && !progress.is_adopted() &&
+                           static_cast<std::uint32_t>(admitted.attempt_) <= retries &&
                            may_repeat(*tool, progress.call(), outcome.error());
         const Next next =
             again ? co_await wait_for_next(admitted, outcome.error(), progress) : Next::kGiveUp;
@@ -133,6 +135,10 @@ Task<DispatchStage::Next> DispatchStage::wait_for_next(AdmittedCall& admitted, E
     auto found = loop_.registry.get()->resolve(progress.view(*progress.rules->policy),
                                                facts.tool->unique_name);
     if (!found || !stands_in_for(**found, *facts.tool)) co_return Next::kGiveUp;
+    // Whoever adopts the call asks the process that is in the record.
+    if (!may_run_again(*facts.tool) && progress.process != 0 &&
+        (*found)->host->process() != progress.process)
+        co_return Next::kGiveUp;
     if (!co_await LimitStage::move_permit(**found, progress)) co_return Next::kGiveUp;
     if (!admitted.right_to_send_.holds()) co_return Next::kGiveUp;
     facts.last.at =

@@ -3,6 +3,7 @@
 #include "base/task/waiter.hpp"
 #include "core/call/effects_lease.hpp"
 #include "core/call/long_call.hpp"
+#include "core/call/tool_host.hpp"
 #include "core/pipeline/call_endings.hpp"
 
 #include <algorithm>
@@ -41,6 +42,7 @@ LedgerJournal::Admission admission_of(const Tool& tool, const CallInProgress& pr
     LedgerJournal::Admission admission{
         .content = progress.digest,
         .may_run_again = may_run_again(tool) || !resumed_by(progress.call()).empty(),
+        .process = progress.process,
         .tool = tool.unique_name,
         .source = tool.source_text,
         .side_effects = tool.spec.side_effects,
@@ -70,6 +72,7 @@ Task<Reached<RecordedCall>> RecordStage::in_journal(AdmittedCall admitted,
                                                     CallInProgress& progress) {
     const Tool& tool = admitted.tool();
     if (tool.spec.side_effects && loop_.shared.audit.failing()) co_return end_with(not_recorded());
+    progress.process = loop_.shared.lease != nullptr ? tool.host->process() : 0;
     const LedgerJournal::Admission admission = admission_of(tool, progress);
     auto entry = co_await admit(admission, progress);
     if (!entry) {
@@ -81,10 +84,28 @@ Task<Reached<RecordedCall>> RecordStage::in_journal(AdmittedCall admitted,
     if (entry->status != LedgerStatus::kAdmitted)
         co_return end_with(co_await known_by(std::move(*entry), progress));
     progress.journal_ref = entry->ref;
+    if (progress.process != 0)
+        progress.host_request =
+            HostRequest{.id = UuidText(entry->ref.high, entry->ref.low), .adopted = entry->adopted};
     if (!admission.record.empty())
         loop_.shared.audit.append_call(progress.principal->id,
                                        [&](std::string& out) { out += admission.record; });
+    if (entry->adopted && !is_in_time(progress))
+        co_return end_with(co_await end_adopted(*entry, progress));
     co_return last_look(admitted, progress);
+}
+
+/// There is no time left for what another gateway has begun.
+Task<OutcomeRef> RecordStage::end_adopted(const LedgerEntry& entry, CallInProgress& progress) {
+    OutcomeRef unknown = ended(unknown_since(entry.admitted_at));
+    (void)co_await loop_.shared.journal->end(entry.ref, unknown, {}, progress.afterwards_until(),
+                                             &loop_.timers);
+    co_return unknown;
+}
+
+bool RecordStage::is_in_time(CallInProgress& progress) {
+    progress.look_at_the_clock();
+    return !progress.chain.cancelled() && progress.now < progress.deadline;
 }
 
 /// While another gateway of the fleet may run the key, it is asked for again: it ends, or whoever

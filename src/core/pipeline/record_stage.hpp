@@ -24,6 +24,8 @@ private:
     Task<Result<LedgerEntry>> admit(const LedgerJournal::Admission& admission,
                                     CallInProgress& progress);
     Task<OutcomeRef> known_by(LedgerEntry entry, CallInProgress& progress);
+    Task<OutcomeRef> end_adopted(const LedgerEntry& entry, CallInProgress& progress);
+    static bool is_in_time(CallInProgress& progress);
     static Reached<RecordedCall> last_look(AdmittedCall admitted, CallInProgress& progress);
     static Reached<RecordedCall> in_time(AdmittedCall admitted, CallInProgress& progress);
 

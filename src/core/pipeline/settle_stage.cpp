@@ -35,6 +35,18 @@ Error taken_over() {
             .retry_after = {}};
 }
 
+/// Of an adopted call.
+Error not_ended_here() {
+    return {.code = ErrorCode::kOutcomeUnknown,
+            .message =
+                "another gateway sent this call and died, and the device that has it cannot be "
+                "asked now: it may or may not have run; look at the tool's effects, then use a new "
+                "key",
+            .details = {},
+            .retryable = false,
+            .retry_after = {}};
+}
+
 }  // namespace
 
 MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& progress) {
@@ -44,6 +56,9 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
         return outcome;
     }
     progress.permit = {};
+    if (progress.is_adopted() && !may_run_again(*progress.tool) &&
+        leaves_no_trace(*outcome, *progress.tool, progress.facts.dispatched))
+        outcome = ended(not_ended_here());
     if (leaves_no_trace(*outcome, *progress.tool, progress.facts.dispatched)) {
         progress.forget_record();
         progress.ticket.finish(nullptr);
@@ -53,6 +68,12 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
     if (front != nullptr && front->stays_open() && !*outcome && progress.chain.cancelled()) {
         progress.ticket.finish(nullptr);
         return outcome;
+    }
+    // Whoever adopts it hears from the tool's host what it has come to.
+    if (progress.process != 0 && !*outcome && is_in_doubt(outcome->error().code) &&
+        progress.is_fenced_off()) {
+        progress.ticket.finish(nullptr);
+        return end_elsewhere(std::move(outcome), progress);
     }
     // A replay tells the same duration as the first answer did.
     progress.first_duration = progress.now - progress.call().timeline.started();
@@ -75,12 +96,24 @@ Task<OutcomeRef> SettleStage::keep_durably(OutcomeRef outcome, OutcomeRef kept,
     const auto written =
         co_await loop_.shared.journal->end(progress.journal_ref, kept, *progress.first_duration,
                                            progress.afterwards_until(), &loop_.timers);
+    if (written && progress.host_request && progress.host_request->when_kept)
+        progress.host_request->when_kept();
     if (has_lost(written)) {
         progress.ticket.finish(nullptr);
-        co_return ended(taken_over());
+        co_return co_await end_elsewhere(ended(taken_over()), progress);
     }
     progress.ticket.finish(std::move(kept), *progress.first_duration);
     co_return outcome;
+}
+
+/// Whoever adopted it tells what its one run came to; whoever took it over ran it again.
+Task<OutcomeRef> SettleStage::end_elsewhere(OutcomeRef otherwise, CallInProgress& progress) {
+    if (progress.process == 0) co_return otherwise;
+    const auto known = co_await loop_.shared.journal->find(
+        progress.key, progress.afterwards_until(), &loop_.timers);
+    const bool adopted =
+        known && known->status == LedgerStatus::kFinished && known->ref == progress.journal_ref;
+    co_return adopted ? known->outcome : std::move(otherwise);
 }
 
 /// Everything that the call still occupies goes to its LateCall.

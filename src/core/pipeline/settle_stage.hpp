@@ -21,6 +21,7 @@ public:
 private:
     void leave(CallInProgress& progress);
     Task<OutcomeRef> keep_durably(OutcomeRef outcome, OutcomeRef kept, CallInProgress& progress);
+    Task<OutcomeRef> end_elsewhere(OutcomeRef otherwise, CallInProgress& progress);
 
     LoopServices& loop_;
     ResultCheck& results_;

@@ -81,9 +81,14 @@ core::Outcome MovedDevices::read(std::string_view frame) {
 }
 
 void MovedDevices::answer(const fleet::DeviceProcess& device, std::string_view id,
-                          std::optional<std::string> frame) {
-    if (const auto replies = hub_.find_replies(device.principal, device.chat))
-        replies->resolve(id, frame ? read(*frame) : too_long());
+                          std::optional<std::string> frame, std::function<void()> kept) {
+    const auto replies = hub_.find_replies(device.principal, device.chat);
+    if (!replies || !replies->is_named(id)) {
+        if (replies) replies->resolve(id, frame ? read(*frame) : too_long());
+        return kept();
+    }
+    replies->acknowledge_later(id, [&first = first_, tell = std::move(kept)] { first.post(tell); });
+    replies->resolve(id, frame ? read(*frame) : too_long());
 }
 
 void MovedDevices::on_resume(const bus::Place& asker, std::uint8_t flags, fleet::Resume resume,

@@ -5,6 +5,7 @@
 #include "json/parser.hpp"
 #include "net/loop/event_loop.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,7 +29,7 @@ public:
     bool waits(const fleet::DeviceProcess& device, std::string_view id) override;
     void set_held(const fleet::DeviceProcess& device, std::string_view id, bool held) override;
     void answer(const fleet::DeviceProcess& device, std::string_view id,
-                std::optional<std::string> frame) override;
+                std::optional<std::string> frame, std::function<void()> kept) override;
     // fleet::MovedCalls::Links
     void on_resume(const bus::Place& asker, std::uint8_t flags, fleet::Resume resume,
                    Deadline deadline) override;

@@ -242,5 +242,70 @@ TEST_F(FleetTablesTest, ADatabaseWithWhatNodesKeepInFilesIsRefusedToThem) {
     EXPECT_TRUE(open(true));
 }
 
+/// Of a tool whose host has that process.
+core::LedgerAdmission admission_to(std::uint64_t process, std::string key,
+                                   bool may_run_again = false) {
+    core::LedgerAdmission wanted = admission(std::move(key), may_run_again);
+    wanted.process = process;
+    return wanted;
+}
+
+TEST_F(FleetTablesTest, WhoHasTheDeviceProcessOfASilentNodesCallAdoptsIt) {
+    const LedgerEntry begun = write(*one->ledger, admission_to(7, "k")).value();
+    EXPECT_FALSE(begun.adopted);
+    EXPECT_EQ(write(*two->ledger, admission_to(7, "k"))->status, LedgerStatus::kRunning)
+        << "its node may run it";
+    fence(*two, *one);
+    two->silent = true;
+    EXPECT_EQ(write(*two->ledger, admission_to(8, "k"))->status, LedgerStatus::kOpen)
+        << "another process knows nothing of it";
+    EXPECT_EQ(write(*two->ledger, admission("k"))->status, LedgerStatus::kOpen) << "nor does none";
+    const LedgerEntry adopted = write(*two->ledger, admission_to(7, "k")).value();
+    EXPECT_EQ(adopted.status, LedgerStatus::kAdmitted);
+    EXPECT_TRUE(adopted.adopted);
+    EXPECT_EQ(adopted.ref, begun.ref);
+    write(*two->ledger, core::LedgerRelease{adopted.ref}).value();
+    EXPECT_EQ(count("call_end"), 0) << "what the other node has sent may have run";
+    EXPECT_EQ(write(*two->ledger, end_of(adopted, "done"))->status, LedgerStatus::kFinished);
+    one->begin();
+    EXPECT_EQ(write(*one->ledger, end_of(begun, "done, too"))->status, LedgerStatus::kOpen);
+    EXPECT_EQ((*write(*one->ledger, admission_to(7, "k"))->outcome)->content, "done");
+}
+
+TEST_F(FleetTablesTest, OfTwoWhoWouldAdoptACallOneDoes) {
+    Connection database(options);
+    ASSERT_EQ(node_number(database, "west").value(), 3);
+    Node three(options, 3, 33);
+    write(*one->ledger, admission_to(7, "k")).value();
+    fence(*two, *one);
+    two->silent = true;
+    EXPECT_TRUE(write(*two->ledger, admission_to(7, "k"))->adopted);
+    EXPECT_EQ(write(three.ledger.value(), admission_to(7, "k"))->status, LedgerStatus::kRunning);
+}
+
+TEST_F(FleetTablesTest, AnIdempotentCallIsAdoptedFirstAndMayBeReleased) {
+    const LedgerEntry begun = write(*one->ledger, admission_to(7, "k", true)).value();
+    fence(*two, *one);
+    two->silent = true;
+    const LedgerEntry adopted = write(*two->ledger, admission_to(7, "k", true)).value();
+    EXPECT_EQ(adopted.ref, begun.ref);
+    write(*two->ledger, core::LedgerRelease{adopted.ref}).value();
+    const LedgerEntry again = write(*two->ledger, admission_to(8, "k", true)).value();
+    EXPECT_EQ(again.status, LedgerStatus::kAdmitted);
+    EXPECT_FALSE(again.adopted);
+    EXPECT_NE(again.ref, begun.ref);
+}
+
+TEST_F(FleetTablesTest, AnIdempotentCallOfAnotherProcessIsTakenOverAndItsNewOneIsRecorded) {
+    write(*one->ledger, admission_to(7, "k", true)).value();
+    fence(*two, *one);
+    two->silent = true;
+    const LedgerEntry taken = write(*two->ledger, admission_to(8, "k", true)).value();
+    EXPECT_FALSE(taken.adopted);
+    const LedgerEntry again = write(*two->ledger, admission_to(8, "k", true)).value();
+    EXPECT_TRUE(again.adopted) << "by another call of the same node";
+    EXPECT_EQ(again.ref, taken.ref);
+}
+
 }  // namespace
 }  // namespace crab::store::postgres

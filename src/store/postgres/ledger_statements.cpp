@@ -20,18 +20,20 @@ std::string ms_of(std::string_view value) {
 // Both inserts see the fence in the same snapshot. Keys are sorted, so that batches that cross wait
 // for each other and do not deadlock.
 const std::string kAdmit = fmt::format(
-    R"(WITH me AS (SELECT 1 FROM node WHERE number = $12 AND incarnation = $13
+    R"(WITH me AS (SELECT 1 FROM node WHERE number = $13 AND incarnation = $14
                 AND state IN ('live', 'draining')),
     x AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::bool[], $5::text[],
-                $6::text[], $7::text[], $8::text[], $9::text[], $10::bool[], $11::bigint[])
+                $6::text[], $7::text[], $8::text[], $9::text[], $10::bool[], $11::bigint[],
+                $12::bigint[])
             WITH ORDINALITY u(key, ref, content, again, record, event, addressee, tool, source,
-                effects, at, n)),
+                effects, at, instance, n)),
     i AS (INSERT INTO call (key, ref, content, node, incarnation, may_run_again, tool, source,
-                side_effects, admitted)
-            SELECT key, ref, content, $12, $13, again, tool, source, effects, {0} FROM x, me
+                side_effects, admitted, instance)
+            SELECT key, ref, content, $13, $14, again, tool, source, effects, {0},
+                nullif(instance, 0) FROM x, me
             ORDER BY key ON CONFLICT (key) DO NOTHING RETURNING key, ref),
     d AS (INSERT INTO call_debt (ref, node, incarnation, record, event, addressee, at)
-            SELECT x.ref, $12, $13, nullif(record, ''), nullif(event, ''), nullif(addressee, ''),
+            SELECT x.ref, $13, $14, nullif(record, ''), nullif(event, ''), nullif(addressee, ''),
                 {0} FROM x JOIN i USING (key, ref))
     SELECT i.ref IS NOT NULL, EXISTS (SELECT FROM me) FROM x LEFT JOIN i USING (key, ref)
         ORDER BY n)",
@@ -55,7 +57,7 @@ const std::string kDecided = "SELECT ref, kind FROM call_end WHERE ref = ANY ($1
 
 const std::string kRead = fmt::format(
     R"(SELECT c.key, c.ref, c.content, c.may_run_again, c.tool, c.source, c.side_effects, {},
-        c.node, c.incarnation, e.kind, e.duration_us, {}
+        c.node, c.incarnation, e.kind, e.duration_us, coalesce(c.instance, 0), {}
     FROM call c LEFT JOIN call_end e ON e.ref = c.ref WHERE c.key = ANY ($1::uuid[]))",
     ms_of("c.admitted"), kSelectOutcome);
 
@@ -70,8 +72,9 @@ const std::string kDecide = fmt::format(
 // Whoever changes a row holds it, so the condition is looked at again when the lock is there.
 const std::string kRelease = fmt::format(
     R"(WITH mine AS MATERIALIZED (SELECT c.ref FROM call c
-        JOIN unnest($1::uuid[], $2::uuid[]) u(key, ref) ON c.key = u.key AND c.ref = u.ref
-        WHERE c.node = $3 AND c.incarnation = $4 ORDER BY c.key FOR UPDATE OF c)
+        JOIN unnest($1::uuid[], $2::uuid[], $5::bool[]) u(key, ref, own)
+            ON c.key = u.key AND c.ref = u.ref
+        WHERE c.node = $3 AND c.incarnation = $4 AND (u.own OR c.may_run_again) ORDER BY c.key FOR UPDATE OF c)
     INSERT INTO call_end (ref, ended, duration_us, {})
         SELECT ref, now(), 0, NULL, {}, '', '', '', NULL, NULL, '{{0,0,0}}' FROM mine
         ORDER BY ref ON CONFLICT (ref) DO NOTHING)",
@@ -79,10 +82,16 @@ const std::string kRelease = fmt::format(
 
 const std::string kTakeOver = fmt::format(
     "UPDATE call SET ref = $2::uuid, content = $3::bytea, may_run_again = $4::bool, tool = $5, "
-    "source = $6, side_effects = $7::bool, admitted = {}, node = $9, incarnation = $10 "
+    "source = $6, side_effects = $7::bool, admitted = {}, node = $9, incarnation = $10, "
+    "instance = nullif($11::bigint, 0) "
     "WHERE key = $1::uuid AND EXISTS (SELECT FROM node WHERE number = $9 AND incarnation = $10 "
     "AND state IN ('live', 'draining'))",
     time_of("$8::bigint"));
+
+const std::string kAdopt =
+    "UPDATE call SET node = $3, incarnation = $4 WHERE key = $1::uuid AND ref = $2::uuid AND "
+    "EXISTS (SELECT FROM node WHERE number = $3 AND incarnation = $4 AND state IN ('live', "
+    "'draining'))";
 
 const std::string kOwe = fmt::format(
     "INSERT INTO call_debt (ref, node, incarnation, record, event, addressee, at) VALUES "

@@ -87,6 +87,8 @@ std::unexpected<Error> busy() {
 struct LedgerStorePostgres::Known {
     LedgerEntry entry;
     bool released = false;
+    std::uint64_t process = 0;  ///< of the tool's host
+    NodeClaim owner{};
 };
 
 /// What is written together, and the answers so far.
@@ -246,21 +248,21 @@ Result<void> LedgerStorePostgres::apply(Batch& batch) {
 }
 
 // Of a ref that another process has admitted, and that was adopted, only this one's attempts are
-// known: it is not released (docs/decisions/0028).
+// known: it is not released (docs/decisions/0028), unless it may run again.
 Result<void> LedgerStorePostgres::write_releases(Batch& batch) {
-    Array keys, refs;
+    Array keys, refs, own;
     bool any = false;
     batch.each<core::LedgerRelease>([&](std::size_t i, const core::LedgerRelease& change) {
         batch.answers[i] = LedgerEntry{
             .status = LedgerStatus::kAdmitted, .ref = change.ref, .outcome = {}, .admitted_at = {}};
-        if (change.ref.high != boot_) return;
         keys.add(place_of(change.ref));
         refs.add(text_of(change.ref));
+        own.add_flag(change.ref.high == boot_);
         any = true;
     });
     if (!any) return {};
     return database_->run(ledger_sql::kRelease, keys, refs, batch.node.number,
-                          batch.node.incarnation);
+                          batch.node.incarnation, own);
 }
 
 Result<void> LedgerStorePostgres::write_ends(Batch& batch) {
@@ -301,7 +303,8 @@ Result<void> LedgerStorePostgres::write_ends(Batch& batch) {
 }
 
 Result<void> LedgerStorePostgres::write_admissions(Batch& batch) {
-    Array keys, refs, contents, again, records, events, addressees, tools, sources, effects, times;
+    Array keys, refs, contents, again, records, events, addressees, tools, sources, effects, times,
+        processes;
     std::vector<std::size_t> places;
     batch.each<core::LedgerAdmission>([&](std::size_t i, const core::LedgerAdmission& one) {
         places.push_back(i);
@@ -316,12 +319,13 @@ Result<void> LedgerStorePostgres::write_admissions(Batch& batch) {
         sources.add(one.source);
         effects.add_flag(one.side_effects);
         times.add_number(to_unix_ms(one.at));
+        processes.add_number(static_cast<std::int64_t>(one.process));
     });
     if (places.empty()) return {};
     batch.admits = true;
     auto rows = database_->query(ledger_sql::kAdmit, keys, refs, contents, again, records, events,
-                                 addressees, tools, sources, effects, times, batch.node.number,
-                                 batch.node.incarnation);
+                                 addressees, tools, sources, effects, times, processes,
+                                 batch.node.number, batch.node.incarnation);
     if (!rows) return fail(std::move(rows.error()));
     if (rows->count() != static_cast<int>(places.size()))
         return fail(ErrorCode::kInternal, "database: an admission was not answered");
@@ -409,13 +413,15 @@ Result<std::vector<LedgerStorePostgres::Known>> LedgerStorePostgres::read(const 
                 std::memcpy(digest.data(), content.data(), digest.size());
                 one.entry.content = digest;
             }
-            one.released = row.integer(10) == kReleased;
+            one.released = !row.is_null(10) && row.integer(10) == kReleased;
+            one.process = static_cast<std::uint64_t>(row.integer(12));
             const NodeClaim node{.number = static_cast<std::int16_t>(row.integer(8)),
                                  .incarnation = static_cast<std::int32_t>(row.integer(9))};
+            one.owner = node;
             if (!row.is_null(10) && row.integer(10) < kReleased) {
                 one.entry.status = LedgerStatus::kFinished;
                 one.entry.duration = std::chrono::microseconds(row.integer(11));
-                one.entry.outcome = read_outcome(row, 12);
+                one.entry.outcome = read_outcome(row, 13);
             } else if (!(node == batch.node) && !rights_.is_silent(node)) {
                 one.entry.status = LedgerStatus::kRunning;
             }
@@ -436,6 +442,10 @@ Result<LedgerEntry> LedgerStorePostgres::decide(const core::LedgerAdmission& adm
                            .outcome = {},
                            .admitted_at = entry.admitted_at};
     const bool same = entry.content == admission.content;
+    if (same && entry.status == LedgerStatus::kOpen && !known.released &&
+        entry.admitted_at >= admission.forgotten_before && known.process != 0 &&
+        known.process == admission.process)
+        return adopt(known);
     if (known.released || entry.admitted_at < admission.forgotten_before ||
         (same && entry.status == LedgerStatus::kOpen && admission.may_run_again))
         return take_over(admission, ref, known);
@@ -445,6 +455,34 @@ Result<LedgerEntry> LedgerStorePostgres::decide(const core::LedgerAdmission& adm
         .ref = entry.ref,
         .outcome = {},
         .admitted_at = entry.admitted_at};
+}
+
+// As below. What has ended meanwhile, or is another's, is found so when it is asked for again.
+Result<LedgerEntry> LedgerStorePostgres::adopt(const Known& known) {
+    const std::string key = place_of(known.entry.ref), ref = text_of(known.entry.ref);
+    const NodeClaim node = rights_.self();
+    LedgerEntry entry = known.entry;
+    return database_->transaction([&]() -> Result<LedgerEntry> {
+        auto locked = database_->query(ledger_sql::kLock, key);
+        if (!locked) return fail(std::move(locked.error()));
+        Array refs;
+        refs.add(ref);
+        auto decided = database_->query(ledger_sql::kDecided, refs);
+        if (!decided) return fail(std::move(decided.error()));
+        const bool still = locked->count() == 1 && (*locked)[0].text_view(0) == ref &&
+                           (*locked)[0].integer(1) == known.owner.number &&
+                           (*locked)[0].integer(2) == known.owner.incarnation &&
+                           decided->count() == 0;
+        entry.status = LedgerStatus::kRunning;
+        if (!still) return entry;
+        auto adopted =
+            database_->query(ledger_sql::kAdopt, key, ref, node.number, node.incarnation);
+        if (!adopted) return fail(std::move(adopted.error()));
+        if (adopted->changed() != 1) return fenced();
+        entry.status = LedgerStatus::kAdmitted;
+        entry.adopted = true;
+        return entry;
+    });
 }
 
 // The row is locked first, and what was decided is read in a statement that begins after that: else
@@ -462,11 +500,11 @@ Result<LedgerEntry> LedgerStorePostgres::take_over(const core::LedgerAdmission& 
             if (!decided) return fail(std::move(decided.error()));
             if (decided->count() == 0) return busy();  // it has ended meanwhile
         }
-        auto taken =
-            database_->query(ledger_sql::kTakeOver, key, text_of(ref),
-                             std::span<const std::uint8_t>(admission.content),
-                             admission.may_run_again, admission.tool, admission.source,
-                             admission.side_effects, admission.at, node.number, node.incarnation);
+        auto taken = database_->query(
+            ledger_sql::kTakeOver, key, text_of(ref),
+            std::span<const std::uint8_t>(admission.content), admission.may_run_again,
+            admission.tool, admission.source, admission.side_effects, admission.at, node.number,
+            node.incarnation, static_cast<std::int64_t>(admission.process));
         if (!taken) return fail(std::move(taken.error()));
         if (taken->changed() != 1) return fenced();
         auto owed =

@@ -61,6 +61,7 @@ private:
     Result<std::vector<Known>> read(const Batch& batch, bool barrier);
     Result<core::LedgerEntry> decide(const core::LedgerAdmission& admission, core::LedgerRef ref,
                                      const Known& known);
+    Result<core::LedgerEntry> adopt(const Known& known);
     Result<core::LedgerEntry> take_over(const core::LedgerAdmission& admission, core::LedgerRef ref,
                                         const Known& known);
 
