@@ -8,7 +8,7 @@ import owner_model
 from search import search
 
 STATES = 10_000  # a few seconds
-# The beginnings of two traces that are long to find; `owner_model.py` finds them from the start.
+# The beginnings of traces that are long to find; `owner_model.py` finds them from the start.
 BEGUN = {
     'seal': (
         'p1 forwards f1 to B',
@@ -42,6 +42,15 @@ BEGUN = {
         'the device moves to C',
         'C takes f2',
         'C asks the same instance again, same id rB0',
+    ),
+    'kept': (
+        'p1 forwards f1 to B',
+        'p2 forwards f2 to C',
+        'B takes f1',
+        'B commits admission (rB0)',
+        'B: lease is good',
+        'B writes rB0: run 1',
+        'device answers run 1 to B',
     ),
 }
 

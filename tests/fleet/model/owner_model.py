@@ -5,7 +5,9 @@ runs the whole pipeline, the node where the request came in only forwards it.
 Proxies P1 and P2 forward one key (f1, f2) to the owners B and C; the device begins at B and may
 move to C and back. A write to a dead socket may be known not to have been sent. Messages may be
 lost and overtake each other. An owner may be paused between its look at the lease and its write; it
-may die; its lease may lapse, and it may come back (incarnation 2, the same memory). Source:
+may die; its lease may lapse, and it may come back (incarnation 2, the same memory). With resume an owner
+asks for the answer where the device is now, and a node that has the device adopts what another has
+admitted; the device never runs an id twice, but forgets one whose answer is acknowledged. Source:
 docs/protocols/fleet.md, sections 5, 6 and 9.
 
 usage: owner_model.py    all runs, complete: some minutes
@@ -19,14 +21,17 @@ from search import Found, get, put, search
 # and `waiters` for the end.
 O = namedtuple('O', 'alive boot inc lease pg pc ref run_inc adm seen waiters')
 # A proxy, in p1 and p2, is (where it is, forwards not yet refused, its answer, how many it sent).
-S = namedtuple('S', 'row ends b c dev starts replies msgs p1 p2 kills laps back')
+# `acked`: what the device may have forgotten, with the node of the link that has told it so.
+S = namedtuple('S', 'row ends b c dev starts acked msgs p1 p2 kills laps back')
 # The rules, each a switch: without one of them the search has to find a fault.
 RULES = {
     'seal',  # a take-over inserts the end of the old ref; an end that loses reads it
     'doubt',  # a process that was not addressed refuses without proving anything
     'inc',  # a ref is dispatched only under the incarnation that admitted it
     'lock',  # release and adoption lock the row, see whose it is, then read the end
-    'own',  # only who admitted a ref releases it: who adopted it knows of its own attempts only
+    # only who admitted a ref releases it: who adopted it knows of its own attempts only
+    'own',
+    'kept',  # the device is told that it may forget an answer when the end is stored, not before
     'each',  # "nothing run" only when every process that got the forward said so
 }
 
@@ -59,6 +64,15 @@ def succ(s, F, idem, resume):
 
     def who(x):
         return s.b if x == 'B' else s.c
+
+    def knows(ref):
+        return any(r == ref for r, _ in s.starts) and not any(r == ref for r, _ in s.acked)
+
+    def acknowledged(ref):
+        return s.acked | {(ref, s.dev)}
+
+    def answered(ref):
+        return s.acked if 'kept' in F else acknowledged(ref)
 
     def setw(x, o, **kw):
         return s._replace(**({'b': o} if x == 'B' else {'c': o}), **kw)
@@ -157,7 +171,7 @@ def succ(s, F, idem, resume):
                 out.append(
                     (
                         f'{x} gets the device\'s reply {n} by way of the other node',
-                        setw(x, o._replace(pc=('end', n)), msgs=rest),
+                        setw(x, o._replace(pc=('end', n)), msgs=rest, acked=answered(ref)),
                     )
                 )
     for name, p in (('p1', s.p1), ('p2', s.p2)):
@@ -233,7 +247,7 @@ def succ(s, F, idem, resume):
                 up(f'{x}: lease is good', o._replace(pc='chk'))
             else:
                 e = get(s.ends, o.ref)
-                mine = 'own' not in F or o.adm == o.ref
+                mine = 'own' not in F or o.adm == o.ref or idem
                 if 'lock' in F and (s.row != (o.ref, x, o.run_inc) or not mine):
                     up(
                         f'{x}: no lease, and the row is not mine any more',
@@ -249,12 +263,14 @@ def succ(s, F, idem, resume):
                     )
         if o.pc == 'chk':
             if s.dev == x:
-                if resume and any(r == o.ref for r, _ in s.starts):
+                if (o.ref, x) in s.acked:
                     up(
-                        f'{x} writes {o.ref} again: the device knows it',
-                        o._replace(pc='written'),
-                        replies=s.replies,
+                        f'{x}: the device need not know {o.ref} any more',
+                        o._replace(pc='fin', waiters=frozenset()),
+                        msgs=tell('unknown'),
                     )
+                elif resume and knows(o.ref):
+                    up(f'{x} writes {o.ref} again: the device knows it', o._replace(pc='written'))
                 elif len(s.starts) < 3:
                     up(
                         f'{x} writes {o.ref}: run {len(s.starts)+1}',
@@ -266,7 +282,7 @@ def succ(s, F, idem, resume):
                 up(f'{x}: {o.ref} is surely not written', o._replace(pc='unsent'))
         if o.pc == 'unsent':
             up(f'{x} tries again', o._replace(pc='adm'))
-            if s.row == (o.ref, x, o.run_inc) and (o.adm == o.ref or 'own' not in F):
+            if s.row == (o.ref, x, o.run_inc) and (o.adm == o.ref or 'own' not in F or idem):
                 e = get(s.ends, o.ref)
                 up(
                     f'{x} gives up: end({o.ref})=NOTHING',
@@ -283,17 +299,30 @@ def succ(s, F, idem, resume):
         if o.pc == 'written':
             ns = [i + 1 for i, (r, _) in enumerate(s.starts) if r == o.ref]
             if ns and s.dev == x:
-                up(f'device answers run {ns[-1]} to {x}', o._replace(pc=('end', ns[-1])))
+                up(
+                    f'device answers run {ns[-1]} to {x}',
+                    o._replace(pc=('end', ns[-1])),
+                    acked=answered(o.ref),
+                )
             if ns and s.dev != x and who(s.dev).alive and ('REPLY', o.ref, ns[-1], x) not in s.msgs:
                 t(
                     f'device answers run {ns[-1]} to {s.dev}, which passes it on to {x}',
                     msgs=s.msgs | {('REPLY', o.ref, ns[-1], x)},
                 )
+            if resume and s.dev != x and who(s.dev).alive and o.lease and o.run_inc == o.inc:
+                if not any(r == o.ref for r, _ in s.starts):
+                    t(
+                        f'{x} has {s.dev} ask for {o.ref}: run {len(s.starts)+1}',
+                        starts=s.starts + ((o.ref, o.waiters),),
+                    )
             if s.dev != x or not resume:
+                # Fenced off, it may be adopted, and what is not known here says nothing.
+                stored = o.run_inc == o.inc and live and get(s.ends, o.ref) is None
                 up(
-                    f'{x}: grace over: UNKNOWN (not stored)',
+                    f'{x}: grace over: UNKNOWN ({"stored" if stored else "not stored"})',
                     o._replace(pc='fin', waiters=frozenset()),
                     msgs=tell('unknown'),
+                    ends=put(s.ends, o.ref, 'UNKNOWN') if stored else s.ends,
                 )
         if isinstance(o.pc, tuple) and o.pc[0] == 'end':
             e = get(s.ends, o.ref)
@@ -304,12 +333,14 @@ def succ(s, F, idem, resume):
                     o._replace(pc='fin', waiters=frozenset()),
                     ends=put(s.ends, o.ref, n),
                     msgs=tell(n),
+                    acked=acknowledged(o.ref),
                 )
             elif e == n:
                 up(
                     f'{x}: end is there, the same',
                     o._replace(pc='fin', waiters=frozenset()),
                     msgs=tell(n),
+                    acked=acknowledged(o.ref),
                 )
             elif 'seal' in F:
                 up(
@@ -414,6 +445,7 @@ UNSOUND = [
     (RULES - {'each'}, False, False),
     (RULES - {'doubt'}, False, False),
     (RULES - {'own'}, False, True),
+    (RULES - {'kept'}, False, True),
 ]
 
 if __name__ == '__main__':

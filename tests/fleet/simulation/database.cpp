@@ -139,6 +139,14 @@ LedgerEntry LedgerStoreSimulated::decide(const core::LedgerAdmission& admission,
         entry.status = LedgerStatus::kConflict;
         return entry;
     }
+    if (entry.status == LedgerStatus::kOpen && row.process != 0 &&
+        row.process == admission.process) {
+        row.owner = uses_.self();
+        uses_.on_adopted(admission.key);
+        entry.status = LedgerStatus::kAdmitted;
+        entry.adopted = true;
+        return entry;
+    }
     if (entry.status != LedgerStatus::kOpen || !admission.may_run_again) return entry;
     if (!database.without.seal)
         database.ends.emplace(
@@ -156,6 +164,7 @@ LedgerEntry LedgerStoreSimulated::insert(const core::LedgerAdmission& admission,
            .owner = uses_.self(),
            .may_run_again = admission.may_run_again,
            .side_effects = admission.side_effects,
+           .process = admission.process,
            .tool = admission.tool,
            .source = admission.source,
            .admitted = admission.at};
@@ -178,13 +187,14 @@ LedgerEntry LedgerStoreSimulated::apply(const core::LedgerEnd& end) {
             .admitted_at = {}};
 }
 
-// By the process that has admitted it, while the row is its own (docs/decisions/0028).
+// By the process that has admitted it, while the row is its own, or if it may run again
+// (docs/decisions/0028).
 LedgerEntry LedgerStoreSimulated::apply(const core::LedgerRelease& release) {
     Database& database = uses_.database;
     const auto row = std::ranges::find_if(
         database.calls, [&](const auto& one) { return one.second.ref == release.ref; });
     const bool mine = row != database.calls.end() && row->second.owner == uses_.self() &&
-                      admitted_here_.contains(release.ref.low);
+                      (admitted_here_.contains(release.ref.low) || row->second.may_run_again);
     if (row != database.calls.end() && (mine || database.without.own_release))
         database.ends.emplace(
             release.ref.low,

@@ -32,12 +32,14 @@ public:
         bool seal = false;  ///< a take-over does not decide the old ref
         bool silence = false;  ///< what another node runs is taken over at once
         bool own_release = false;  ///< whoever asks releases a ref
+        bool kept = false;  ///< a device may forget an answer before its end is stored
     };
     struct Row {
         core::LedgerRef ref;
         core::ContentDigest content{};
         NodeName owner;
         bool may_run_again = false, side_effects = true;
+        std::uint64_t process = 0;  ///< of the device
         std::string tool, source;
         SystemTime admitted;
     };
@@ -95,7 +97,7 @@ public:
         Wire& wire;
         std::function<NodeName()> self;
         std::function<bool(NodeName)> is_silent;
-        std::function<void(const std::string& key)> on_commit;
+        std::function<void(const std::string& key)> on_commit, on_adopted;
     };
     explicit LedgerStoreSimulated(Uses uses) : uses_(std::move(uses)) {}
 

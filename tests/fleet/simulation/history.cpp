@@ -16,6 +16,7 @@ std::string_view name_of(What what) {
         case What::kFail: return "fail";
         case What::kUnknown: return "unknown";
         case What::kCommit: return "commit";
+        case What::kAdopt: return "adopt";
         case What::kStart: return "start";
         case What::kEnd: return "end";
         case What::kFault: return "fault";
@@ -68,6 +69,9 @@ void OfKey::check_records() const {
     for (const Happened* start : of(What::kStart))
         if (commits.empty() || commits.front()->at > start->at)
             say(*start, "it started before a ledger knew of it");
+    for (const Happened* adopted : of(What::kAdopt))
+        if (commits.empty() || commits.front()->at > adopted->at)
+            say(*adopted, "it was adopted and nobody had admitted it");
 }
 
 /// I2: who is told a result is told that of a run that ended before, and all are told the same.

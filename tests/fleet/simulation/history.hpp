@@ -16,6 +16,7 @@ enum class What : std::uint8_t {
     kFail,  ///< … and is told an error that says that nothing was run: value is its code
     kUnknown,  ///< … and is told that it may have run, or is told nothing: value is the code
     kCommit,  ///< a ledger has admitted the key
+    kAdopt,  ///< a node asks for the answer of what another has admitted
     kStart,  ///< a device begins: key, attempt, request
     kEnd,  ///< … and has done it: value
     kFault,  ///< somebody broke something: value says what

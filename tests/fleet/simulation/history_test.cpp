@@ -62,6 +62,22 @@ TEST_F(FleetHistoryTest, AStartWithoutARecordIsFound) {
     EXPECT_THAT(broken(), ElementsAre(HasSubstr("before a ledger knew")));
 }
 
+TEST_F(FleetHistoryTest, AnAdoptedCallIsGoodAndOneThatNobodyHasAdmittedIsFound) {
+    then(What::kInvoke, "once").then(What::kCommit, "once").then(What::kStart, "once", 1, "", "r1");
+    then(What::kFault, "", 0, "kill 2").then(What::kAdopt, "once");
+    then(What::kEnd, "once", 1, "v1", "r1").then(What::kOk, "once", 1, "v1");
+    EXPECT_THAT(broken(), IsEmpty());
+    history.clear();
+    then(What::kInvoke, "once").then(What::kAdopt, "once").then(What::kUnknown, "once");
+    EXPECT_THAT(broken(), ElementsAre(HasSubstr("nobody had admitted")));
+}
+
+TEST_F(FleetHistoryTest, AnAdoptedCallThatItsDeviceRunsAgainIsFound) {
+    runs("once").then(What::kAdopt, "once").then(What::kStart, "once", 2, "", "r1");
+    then(What::kOk, "once", 1, "v1");
+    EXPECT_THAT(broken(), ElementsAre(HasSubstr("started twice"), HasSubstr("request started")));
+}
+
 TEST_F(FleetHistoryTest, AResultThatNoRunHadIsFound) {
     runs("once").then(What::kOk, "once", 1, "v2");
     EXPECT_THAT(broken(), ElementsAre(HasSubstr("that no run had")));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/clawseed/moved_replies.hpp"
 #include "base/task/test_loop.hpp"
 #include "bus/local/local_network.hpp"
 #include "bus/local/mortal_bus.hpp"
@@ -26,6 +27,22 @@ struct Link {
     std::uint64_t connection = 0, epoch = 0;
     Device* device = nullptr;
     bool open = true;
+    clawseed::MovedReplies moved{};  ///< what waits for this device at other nodes
+};
+
+/// A call that waits for a device which lets calls go on.
+struct WaitingCall {
+    explicit WaitingCall(TimerWheel& timers) : waiter(timers) {}
+    Waiter waiter;
+    std::shared_ptr<Link> link;  ///< that the request went to last
+    DeviceRequest request{};
+    Deadline deadline = kNoDeadline;
+    core::RightToSend right{};
+    bool written = false;
+    bool maybe_seen = false;  ///< written before, or by another node
+    bool held = false;  ///< by a link at another node
+    std::optional<std::string> value{};
+    std::function<void()> kept{};  ///< the device need not keep the answer
 };
 
 /// The links of the database, as this node read them at most two seconds ago.
@@ -47,7 +64,7 @@ private:
 
 /// One process of a gateway: its call layer as it is, under a clock of its own. What is around it
 /// is simulated.
-class Node {
+class Node final : private MovedCalls::Waiting, private MovedCalls::Links {
 public:
     Node(World& world, std::uint16_t number, std::uint32_t boot);
     ~Node();
@@ -64,6 +81,10 @@ public:
     /// kill -9: from now on nothing of it is seen outside.
     void die();
     void connect(Device& device, std::uint64_t connection, std::uint64_t epoch);
+    void on_answer(const std::shared_ptr<Link>& link, const std::string& id,
+                   const std::string& value);
+    std::shared_ptr<WaitingCall> find_waiting(std::string_view id) const;
+    std::uint64_t moved_answers() const { return moved_->counts().answered.value(); }
     /// This side has seen the end of the link.
     void close(std::uint64_t connection);
     /// For the end of the world.
@@ -76,6 +97,7 @@ public:
     TestLoop loop;
     BlockingPool pool{0};
     std::map<std::uint64_t, std::shared_ptr<Link>> links;
+    std::map<std::string, std::weak_ptr<WaitingCall>> waiting;  ///< by request
     std::unique_ptr<Lease> lease;
     std::unique_ptr<core::Pipeline> pipeline;
     std::unique_ptr<Owner> owner;
@@ -83,6 +105,17 @@ public:
 
 private:
     void make_calls();
+    void resume(const std::shared_ptr<Link>& link);
+
+    // MovedCalls::Waiting
+    std::vector<Out> unanswered(const DeviceProcess& device) override;
+    bool waits(const DeviceProcess& device, std::string_view id) override;
+    void set_held(const DeviceProcess& device, std::string_view id, bool held) override;
+    void answer(const DeviceProcess& device, std::string_view id, std::optional<std::string> frame,
+                std::function<void()> kept) override;
+    // MovedCalls::Links
+    void on_resume(const bus::Place& asker, std::uint8_t flags, Resume resume,
+                   Deadline deadline) override;
 
     World& world_;
     const bus::Place place_;

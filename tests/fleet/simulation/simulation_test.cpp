@@ -46,12 +46,15 @@ void add(World::Counts& sum, const World::Counts& one) {
     sum.faults += one.faults;
     sum.starts += one.starts;
     sum.forwarded += one.forwarded;
+    sum.adopted += one.adopted;
+    sum.resumed += one.resumed;
 }
 
 /// Runs a seed; what it broke is said with its history.
-World::Counts run(std::uint64_t seed) {
+World::Counts run(const Plan& plan) {
+    const std::uint64_t seed = plan.seed;
     log::configure(log::Level::kOff, log::Format::kText);
-    World world(plan_of(seed));
+    World world(plan);
     const auto broken = world.run();
     for (const std::string& one : broken) ADD_FAILURE() << "seed " << seed << ": " << one;
     if (const char* folder = std::getenv("CRAB_FLEET_HISTORIES");
@@ -65,20 +68,45 @@ TEST(FleetSimulationTest, NoSeedBreaksAPromise) {
     const std::uint64_t first = number_of("CRAB_FLEET_FIRST_SEED", 1);
     const std::uint64_t count = number_of("CRAB_FLEET_SEEDS", 60);
     World::Counts sum;
-    for (std::uint64_t seed = first; seed < first + count; ++seed) add(sum, run(seed));
+    for (std::uint64_t seed = first; seed < first + count; ++seed) add(sum, run(plan_of(seed)));
     std::printf(
         "%llu seeds: %llu faults, %llu calls (%llu forwarded), %llu starts; %llu ok, "
-        "%llu not run, %llu unknown\n",
+        "%llu not run, %llu unknown; %llu adopted, %llu answered at another node\n",
         static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.faults),
         static_cast<unsigned long long>(sum.calls), static_cast<unsigned long long>(sum.forwarded),
         static_cast<unsigned long long>(sum.starts), static_cast<unsigned long long>(sum.ok),
-        static_cast<unsigned long long>(sum.failed), static_cast<unsigned long long>(sum.unknown));
+        static_cast<unsigned long long>(sum.failed), static_cast<unsigned long long>(sum.unknown),
+        static_cast<unsigned long long>(sum.adopted), static_cast<unsigned long long>(sum.resumed));
     EXPECT_GT(sum.forwarded, sum.calls / 3) << "most calls cross nodes";
     EXPECT_GT(sum.ok, sum.calls / 3) << "and most work";
+    EXPECT_GT(sum.adopted + sum.resumed, 0u) << "and some go on where their device is now";
+}
+
+/// Devices that work long, and nodes that die meanwhile.
+Plan plan_of_deaths(std::uint64_t seed) {
+    Plan plan = plan_of(seed);
+    plan.devices = 2;
+    plan.faults = 30;
+    plan.long_work = true;
+    return plan;
+}
+
+TEST(FleetSimulationTest, NoSeedBreaksAPromiseWhenDevicesTakeTheirCallsAlong) {
+    const std::uint64_t first = number_of("CRAB_FLEET_FIRST_SEED", 1);
+    const std::uint64_t count = number_of("CRAB_FLEET_SEEDS", 40);
+    World::Counts sum;
+    for (std::uint64_t seed = first; seed < first + count; ++seed)
+        add(sum, run(plan_of_deaths(seed)));
+    std::printf("%llu seeds: %llu starts, %llu adopted, %llu answered at another node\n",
+                static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.starts),
+                static_cast<unsigned long long>(sum.adopted),
+                static_cast<unsigned long long>(sum.resumed));
+    EXPECT_GT(sum.adopted, count / 2) << "their nodes die";
+    EXPECT_GT(sum.resumed, count / 4) << "or live";
 }
 
 TEST(FleetSimulationTest, NoSeedThatFoundAFaultOnceFindsItAgain) {
-    for (const std::uint64_t seed : kept_seeds()) run(seed);
+    for (const std::uint64_t seed : kept_seeds()) run(plan_of(seed));
 }
 
 TEST(FleetSimulationTest, TheSameSeedDoesTheSameAgain) {
@@ -94,7 +122,7 @@ TEST(FleetSimulationTest, TheSameSeedDoesTheSameAgain) {
 bool is_found_without(const Database::Without& without, std::uint64_t first) {
     log::configure(log::Level::kOff, log::Format::kText);
     for (std::uint64_t seed = first; seed <= 400; ++seed) {
-        Plan plan = plan_of(seed);
+        Plan plan = without.kept ? plan_of_deaths(seed) : plan_of(seed);
         plan.faults = 25;
         plan.calls = 60;
         plan.without = without;
@@ -111,6 +139,10 @@ TEST(FleetSimulationTest, ATakeOverThatDoesNotEndTheOldRefIsFound) {
 
 TEST(FleetSimulationTest, ATakeOverOfWhatAnotherNodeStillRunsIsFound) {
     EXPECT_TRUE(is_found_without({.silence = true}, 130));
+}
+
+TEST(FleetSimulationTest, ADeviceThatForgetsAnAnswerBeforeItIsRecordedIsFound) {
+    EXPECT_TRUE(is_found_without({.kept = true}, 1));
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ World::World(const Plan& plan)
     for (int i = 0; i < plan.devices; ++i) {
         devices_.push_back(std::make_unique<Device>());
         devices_.back()->slug = fmt::format("dev{}", i);
+        if (!plan.long_work && (plan.seed + static_cast<std::uint64_t>(i)) % 3 == 0) continue;
+        devices_.back()->process = static_cast<std::uint64_t>(i) + 1;
+        answer_again(*devices_.back());
     }
 }
 
@@ -46,6 +49,11 @@ void World::after(std::chrono::nanoseconds wait, std::function<void()> act) {
 void World::committed(const std::string& key, const Node& by) {
     // An id that a gateway has made names nothing that a caller asked for.
     if (kinds_.contains(key)) note(What::kCommit, key, 0, std::to_string(by.number()));
+}
+
+void World::adopted(const std::string& key, const Node& by) {
+    ++counts_.adopted;
+    if (kinds_.contains(key)) note(What::kAdopt, key, 0, std::to_string(by.number()));
 }
 
 void World::note(What what, std::string key, std::uint64_t attempt, std::string value,
@@ -153,19 +161,47 @@ void World::pass_until(SteadyTime end) {
 void World::deliver(const std::shared_ptr<Link>& link, const Request& request) {
     Device& device = *link->device;
     if (device.link != link) return;  // the other end of it is gone
+    if (device.kept.contains(request.id)) return answer(device, request.id);
     if (!device.seen.insert(request.id).second) return;
     ++counts_.starts;
     note(What::kStart, request.key, request.attempt, device.slug, request.id);
     // Some work for longer than it takes to fence a node off and to take over from it.
-    const std::uint64_t kind = below(20);
+    const std::uint64_t kind = below(plan_.long_work ? 4 : 20);
     const auto takes = kind == 0   ? Milliseconds(10'000 + below(40'000))
                        : kind <= 2 ? Milliseconds(1'000 + below(7'000))
                                    : Milliseconds(1 + below(300));
     after(takes, [this, link, request, &device] {
         const std::string value = fmt::format("{} run {}", device.slug, ++device.runs);
         note(What::kEnd, request.key, request.attempt, value, request.id);
+        if (device.process != 0) {
+            device.kept.emplace(request.id, value);
+            return answer(device, request.id);
+        }
         if (device.link != link) return;  // there is nobody to tell
         after(Milliseconds(1 + below(3)), [reply = request.reply, value] { reply(value); });
+    });
+}
+
+/// On the link that the device has now.
+void World::answer(Device& device, const std::string& id) {
+    if (device.link == nullptr) return;
+    const auto send = [this, link = device.link, node = device.node, id,
+                       value = device.kept.at(id)] {
+        on_node(*node, [node, link, id, value] { node->on_answer(link, id, value); });
+    };
+    after(Milliseconds(1 + below(3)), send);
+}
+
+void World::answer_again(Device& device) {
+    for (const auto& [id, value] : device.kept) answer(device, id);
+    after(seconds(5), [this, &device] { answer_again(device); });
+}
+
+void World::acknowledge(const std::shared_ptr<Link>& link, const std::string& id) {
+    after(Milliseconds(1), [link, id] {
+        Device& device = *link->device;
+        if (device.link != link || device.kept.erase(id) == 0) return;
+        device.seen.erase(id);  // it would run it again
     });
 }
 
@@ -178,6 +214,7 @@ void World::move(Device& device, bool clean) {
     note(What::kFault, {}, 0,
          fmt::format("{} moves to {}{}", device.slug, to->number(), clean ? "" : ", unnoticed"));
     to->connect(device, connection, epoch);
+    for (const auto& [id, value] : device.kept) answer(device, id);
     after(Milliseconds(20), [this, to, connection, epoch, slug = device.slug] {
         if (to->alive && to->links.contains(connection))
             database_.links.push_back(
@@ -395,6 +432,7 @@ void World::finish() {
             node->settle();
         }
         counts_.forwarded += node->forwarder->counts().forwarded.value();
+        counts_.resumed += node->moved_answers();
         counts_.contradictions += node->forwarder->counts().contradictions.value();
     }
 }

@@ -17,6 +17,10 @@ namespace crab::fleet::simulation {
 /// at a time that it believes in, and never runs a request twice.
 struct Device {
     std::string slug;
+    /// With tool_call_resume another number for each: it says its answers again until they are
+    /// acknowledged, and then forgets them and their requests; else 0
+    std::uint64_t process = 0;
+    std::map<std::string, std::string> kept;  ///< such answers
     std::shared_ptr<Link> link;  ///< null: it has none
     Node* node = nullptr;
     std::set<std::string> seen;
@@ -29,6 +33,7 @@ struct Plan {
     int nodes = 3, devices = 2, calls = 30;
     std::chrono::seconds troubled{120};  ///< faults and calls; after that all is healed
     int faults = 12;
+    bool long_work = false;  ///< devices work for seconds, and all let their calls go on
     Database::Without without;
 };
 
@@ -46,7 +51,7 @@ public:
     const bus::local::LocalNetwork::Counts& messages() const { return network_.counts(); }
     struct Counts {
         std::uint64_t calls = 0, ok = 0, failed = 0, unknown = 0, faults = 0, starts = 0,
-                      forwarded = 0, contradictions = 0;
+                      forwarded = 0, contradictions = 0, adopted = 0, resumed = 0;
     };
     const Counts& counts() const { return counts_; }
 
@@ -67,6 +72,9 @@ public:
         std::function<void(std::string value)> reply;
     };
     void deliver(const std::shared_ptr<Link>& link, const Request& request);
+    /// The node has said on the link that the device need not keep this answer.
+    void acknowledge(const std::shared_ptr<Link>& link, const std::string& id);
+    void adopted(const std::string& key, const Node& by);
     /// Does this on the node's loop when it runs, and never if it dies before.
     void on_node(Node& node, std::function<void()> act);
     /// A moment at which it hurts if the process stands still: sometimes it does.
@@ -81,6 +89,9 @@ private:
     void pass_to(SteadyTime time);
     SteadyTime next_event(SteadyTime end);
     bool run_due();
+
+    void answer(Device& device, const std::string& id);
+    void answer_again(Device& device);
 
     void schedule_calls();
     /// What a caller wants, over all its attempts.
