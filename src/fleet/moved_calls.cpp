@@ -100,7 +100,7 @@ void MovedCalls::on_reply(const bus::Envelope& envelope, std::string_view body) 
     const auto found = asked_.find(reply->id);
     if (found == asked_.end()) {  // it was answered before, or waits no more
         if (is_answer && !is_being_recorded(reply->id))
-            send_have(envelope.from, reply->id, reply->connection);
+            send_word(kHaveAnswer, envelope.from, reply->id, reply->connection);
         return;
     }
     Asked& asked = found->second;
@@ -109,6 +109,10 @@ void MovedCalls::on_reply(const bus::Envelope& envelope, std::string_view body) 
     });
     if (link == asked.links.end()) return counts_.foreign.add();
     if (is_answer) return on_answer(envelope.from, std::move(*reply));
+    if (reply->says == Reply::Says::kProgress) {
+        link->heard = now();
+        return uses_.waiting->progress(asked.device, reply->id, reply->frame);
+    }
     if (reply->says == Reply::Says::kLinked) {
         link->has_it = true;
         link->heard = now();
@@ -129,7 +133,7 @@ void MovedCalls::on_answer(const bus::Place& place, Reply reply) {
     uses_.waiting->answer(over.device, reply.id, std::move(frame),
                           [this, place, id = reply.id, connection = reply.connection] {
                               recording_.erase(id);
-                              send_have(place, id, connection);
+                              send_word(kHaveAnswer, place, id, connection);
                           });
 }
 
@@ -139,17 +143,16 @@ bool MovedCalls::is_being_recorded(std::string_view id) {
     return recording_.contains(id);
 }
 
-/// The device may forget its answer.
-void MovedCalls::send_have(const bus::Place& place, const std::string& id,
+/// That the device may forget its answer, or may stop.
+void MovedCalls::send_word(std::uint8_t flag, const bus::Place& place, const std::string& id,
                            std::uint64_t connection) {
     const auto beat = uses_.beats.newest_of(process_of(place));
     if (!beat) return;
-    const Resume have{.device = {.principal = "-", .chat = "-", .instance = "-"},
+    const Resume word{.device = {.principal = "-", .chat = "-", .instance = "-"},
                       .connection = connection,
                       .beat = *beat,
                       .request = {.id = id}};
-    (void)uses_.mail.send(place, {.kind = bus::Kind::kResume, .flags = kHaveAnswer},
-                          to_wire(have));
+    (void)uses_.mail.send(place, {.kind = bus::Kind::kResume, .flags = flag}, to_wire(word));
 }
 
 void MovedCalls::lose(Asked& asked) {
@@ -159,7 +162,13 @@ void MovedCalls::lose(Asked& asked) {
 
 /// False: it waits no more, or no node has the link.
 bool MovedCalls::ask_again(Asked& asked) {
-    if (!uses_.waiting->waits(asked.device, asked.out.request.id)) return false;
+    const std::string& id = asked.out.request.id;
+    if (!uses_.waiting->waits(asked.device, id)) {
+        if (!recording_.contains(id))
+            for (const Link& link : asked.links)
+                if (link.has_it) send_word(kGivenUp, link.place, id, link.connection);
+        return false;
+    }
     std::erase_if(asked.links, [&](const Link& link) { return now() - link.heard >= kSilent; });
     if (asked.links.empty()) {
         lose(asked);

@@ -51,6 +51,9 @@ public:
         /// when the device need not keep it any more; never, if it is not recorded.
         virtual void answer(const DeviceProcess& device, std::string_view id,
                             std::optional<std::string> frame, std::function<void()> kept) = 0;
+        /// The device works on it.
+        virtual void progress(const DeviceProcess& device, std::string_view id,
+                              const std::string& frame) = 0;
     };
     /// The devices that are linked at this node.
     class Links {
@@ -120,7 +123,8 @@ private:
     void wake_at(SteadyTime time);
     void say(const Moved& moved);
     void ask(const Asked& asked, const Link& link);
-    void send_have(const bus::Place& place, const std::string& id, std::uint64_t connection);
+    void send_word(std::uint8_t flag, const bus::Place& place, const std::string& id,
+                   std::uint64_t connection);
     void on_answer(const bus::Place& place, Reply reply);
     bool is_being_recorded(std::string_view id);
     bool ask_again(Asked& asked);

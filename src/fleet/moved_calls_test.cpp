@@ -39,6 +39,10 @@ struct FakeWaiting final : MovedCalls::Waiting {
         if (records) kept();
     }
     std::vector<Out> out;
+    void progress(const DeviceProcess&, std::string_view, const std::string& frame) override {
+        news.push_back(frame);
+    }
+    std::vector<std::string> news;
     bool records = true;  ///< what is answered, at once
     std::function<void()> kept;
     std::optional<bool> held;
@@ -53,6 +57,7 @@ struct FakeLinks final : MovedCalls::Links {
         asker = from;
         deadline = until;
         if ((flags & kHaveAnswer) != 0) return heard.push_back(resume.request.id);
+        if ((flags & kGivenUp) != 0) return given_up.push_back(resume.request.id);
         const bool is_here = linked && resume.connection == 7 && resume.device == kKettle;
         if (is_here && (flags & kAskedBefore) == 0) asked.push_back(resume.request);
         say(is_here ? Reply::Says::kLinked : Reply::Says::kGone, resume.request.id, {},
@@ -69,7 +74,7 @@ struct FakeLinks final : MovedCalls::Links {
     bus::Place asker;
     Deadline deadline = kNoDeadline;
     std::vector<DeviceRequest> asked;
-    std::vector<std::string> heard;
+    std::vector<std::string> heard, given_up;
 };
 
 struct Node final : bus::MailBox::Reader {
@@ -158,6 +163,25 @@ TEST_F(MovedCallsTest, WhatWaitsElsewhereIsAskedWhereTheDeviceIsAndItsAnswerCome
     EXPECT_EQ(b.waiting.answers.size(), 1u);
     EXPECT_EQ(c.links.heard.size(), 2u);
     EXPECT_EQ(c.links.asked.size(), 1u);
+}
+
+TEST_F(MovedCallsTest, ProgressOfALinkThatWasAskedIsToldAndOfAnotherNot) {
+    comes_back_at(c);
+    d.links.asker = b.mail.self();
+    d.links.say(Reply::Says::kProgress, "r-1", "forged");
+    c.links.say(Reply::Says::kProgress, "r-1", "half");
+    pass(100ms);
+    EXPECT_EQ(b.waiting.news, std::vector<std::string>{"half"});
+    EXPECT_TRUE(b.waiting.answers.empty());
+}
+
+TEST_F(MovedCallsTest, WhatIsGivenUpIsCancelledWhereTheDeviceIs) {
+    comes_back_at(c);
+    b.waiting.out.clear();
+    pass(3s);
+    EXPECT_EQ(c.links.given_up, std::vector<std::string>{"r-1"});
+    EXPECT_TRUE(d.links.given_up.empty());
+    EXPECT_EQ(b.moved.asked(), 0u);
 }
 
 TEST_F(MovedCallsTest, TheDeviceKeepsItsAnswerUntilItIsRecorded) {

@@ -114,11 +114,11 @@ Result<Reply> parse_reply(std::string_view body) {
     });
     if (!whole || !is_name(reply.id, DeviceRequest::kLongestId) ||
         says < std::to_underlying(Reply::Says::kLinked) ||
-        says > std::to_underlying(Reply::Says::kTooLong))
+        says > std::to_underlying(Reply::Says::kProgress))
         return unreadable("the reply does not say what to");
     reply.says = static_cast<Reply::Says>(says);
-    if ((reply.says == Reply::Says::kAnswer) == reply.frame.empty())
-        return unreadable("an answer has a frame, and nothing else has");
+    if (reply.has_frame() == reply.frame.empty())
+        return unreadable("an answer and progress have a frame, and nothing else has");
     return reply;
 }
 

@@ -44,6 +44,8 @@ struct Resume {
 inline constexpr std::uint8_t kAskedBefore = 1;
 /// The answer has come, or is not waited for: the device need not keep it.
 inline constexpr std::uint8_t kHaveAnswer = 2;
+/// Nobody waits for it any more: the device is told to stop.
+inline constexpr std::uint8_t kGivenUp = 4;
 std::string to_wire(const Resume& resume);
 Result<Resume> parse_resume(std::string_view body);
 
@@ -54,11 +56,13 @@ struct Reply {
         kGone = 2,  ///< it is not, or does not take it
         kAnswer = 3,
         kTooLong = 4,  ///< an answer that no message takes, or that cannot be read
+        kProgress = 5,
     };
     std::string id;  ///< of the request
     std::uint64_t connection = 0;
     Says says = Says::kGone;
-    std::string frame;  ///< of an answer, as the device wrote it
+    std::string frame;  ///< of an answer or of progress, as the device wrote it
+    bool has_frame() const { return says == Says::kAnswer || says == Says::kProgress; }
 };
 std::string to_wire(const Reply& reply);
 Result<Reply> parse_reply(std::string_view body);

@@ -59,6 +59,8 @@ public:
     void resume(std::string instance);
     /// Sends a request that waits at another node of the fleet, on the connection's loop.
     void ask_for_other(const RequestOfOther& request);
+    /// Nobody waits for that any more.
+    void cancel_for_other(std::string_view id) { send_cancel(id, "cancelled"); }
     std::uint64_t process() const override { return process_.load(std::memory_order_relaxed); }
     /// Before its tools are registered: other nodes of the fleet may ask this process for what this
     /// one has sent it.

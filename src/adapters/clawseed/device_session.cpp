@@ -291,7 +291,12 @@ void DeviceSession::handle(std::string_view text, bool first) {
     if (*type == "get_registered_tools") return on_get_registered();
     if (*type == "unregister_tools") return on_unregister(frame);
     if (*type == "tool_call_accepted" || *type == "tool_call_progress") {
-        const auto tag = replies_->tag_of(json::get_string(frame, "id").value_or(""));
+        const std::string_view id = json::get_string(frame, "id").value_or("");
+        if (!instance_.empty() && moved_.is_asked(id)) {
+            if (*type == "tool_call_progress") moved_.progress(id, text, loop_.now());
+            return;
+        }
+        const auto tag = replies_->tag_of(id);
         if (!tag) return;
         if (*type == "tool_call_accepted") {
             replies_->accept(*tag);
@@ -607,6 +612,12 @@ void DeviceSession::ask_for_other(RequestOfOther request, TellOther tell) {
         if (!is_here) return tell({.kind = WordToOther::Kind::kGone});
         if (self->moved_.ask(request, tell, self->loop_.clock().steady_now()))
             self->host_->ask_for_other(request);
+    });
+}
+
+void DeviceSession::cancel_for_other(std::string request_id) {
+    loop_.post([self = shared_from_this(), id = std::move(request_id)] {
+        if (self->moved_.is_asked(id)) self->host_->cancel_for_other(id);
     });
 }
 

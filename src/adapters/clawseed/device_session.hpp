@@ -55,6 +55,7 @@ public:
     /// As in Hub; from any loop.
     void ask_for_other(RequestOfOther request, TellOther tell);
     void heard_by_other(std::string request_id);
+    void cancel_for_other(std::string request_id);
 
     // DeviceLink: on the loop.
     bool send_request(std::string_view frame, std::uint64_t& starts_at) override;

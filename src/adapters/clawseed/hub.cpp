@@ -176,6 +176,11 @@ void Hub::ask_for_other(ConnectionId connection, RequestOfOther request, TellOth
         tell({.kind = WordToOther::Kind::kGone});
 }
 
+void Hub::cancel_for_other(ConnectionId connection, std::string request_id) {
+    if (const auto session = session_of(connection))
+        session->cancel_for_other(std::move(request_id));
+}
+
 void Hub::heard_by_other(ConnectionId connection, std::string request_id) {
     if (const auto session = session_of(connection)) session->heard_by_other(std::move(request_id));
 }

@@ -170,6 +170,8 @@ public:
     /// Hands the link of `connection` a request that waits at another node; it answers by `tell`,
     /// on any loop.
     void ask_for_other(ConnectionId connection, RequestOfOther request, TellOther tell);
+    /// Nobody waits for this request any more: the device may stop.
+    void cancel_for_other(ConnectionId connection, std::string request_id);
     /// Its asker has the answer to this request.
     void heard_by_other(ConnectionId connection, std::string request_id);
 

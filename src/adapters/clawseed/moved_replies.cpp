@@ -20,6 +20,15 @@ bool MovedReplies::ask(const RequestOfOther& request, TellOther tell, SteadyTime
     return is_new;
 }
 
+void MovedReplies::progress(std::string_view id, std::string_view frame, SteadyTime now) {
+    const auto asked = asked_.find(id);
+    if (asked == asked_.end() || frame.size() > kLongestProgress ||
+        now - asked->second.progress < kProgressEvery)
+        return;
+    asked->second.progress = now;
+    asked->second.tell({.kind = WordToOther::Kind::kProgress, .frame = std::string(frame)});
+}
+
 bool MovedReplies::may_be_forgotten(std::string_view id) const {
     return forgets_ || given_up_.contains(id) || std::ranges::find(heard_, id) != heard_.end();
 }

@@ -21,6 +21,8 @@ public:
     static constexpr std::size_t kMostHeard = 256;
     /// Who asks does so every second (fleet::MovedCalls::kAskEvery)
     static constexpr std::chrono::seconds kAskedFor{20};
+    static constexpr Milliseconds kProgressEvery{100};
+    static constexpr std::size_t kLongestProgress = 16'384;
     /// Until an answer that nobody asks for is acknowledged: no call waits so long for a device
     static constexpr std::chrono::seconds kGiveUpAfter{60};
 
@@ -29,6 +31,9 @@ public:
     /// An answer that no call of this node waits for; without a frame if it cannot be handed on.
     /// True: acknowledge it now.
     bool answer(std::string_view id, WordToOther word, SteadyTime now);
+    /// The device works on what another node has asked for.
+    void progress(std::string_view id, std::string_view frame, SteadyTime now);
+    bool is_asked(std::string_view id) const { return asked_.contains(id); }
     /// Its asker has the answer. True: acknowledge it.
     bool heard(std::string_view id);
     /// A call of this node has the answer, and it is recorded: said again, it is acknowledged.
@@ -40,6 +45,7 @@ private:
     struct Asked {
         TellOther tell;
         SteadyTime last;
+        SteadyTime progress{};  ///< when it was told last
     };
     bool has_room(SteadyTime now);
     bool give_up(std::string_view id);

@@ -64,6 +64,19 @@ TEST_F(MovedRepliesTest, WhatACallOfThisNodeHasRecordedIsAcknowledgedAtOnceWhenI
     EXPECT_EQ(said, std::vector{Kind::kGone});
 }
 
+TEST_F(MovedRepliesTest, ProgressOfWhatWasAskedIsToldTenTimesASecondAtMost) {
+    moved.progress("a", "{}", now);
+    EXPECT_TRUE(said.empty()) << "nobody has asked";
+    ask("a");
+    EXPECT_TRUE(moved.is_asked("a"));
+    for (int i = 0; i < 10; ++i) {
+        moved.progress("a", "{}", now);
+        now += 20ms;
+    }
+    moved.progress("a", std::string(MovedReplies::kLongestProgress + 1, 'x'), now + 1s);
+    EXPECT_EQ(said, (std::vector{Kind::kLinked, Kind::kProgress, Kind::kProgress}));
+}
+
 TEST_F(MovedRepliesTest, ALinkThatDoesNotKnowTheRequestSaysSo) {
     EXPECT_FALSE(ask("a", true));
     EXPECT_EQ(said, std::vector{Kind::kGone});

@@ -19,9 +19,9 @@ struct RequestOfOther {
 
 /// What a link says to that: from its own loop.
 struct WordToOther {
-    enum class Kind : std::uint8_t { kLinked, kGone, kAnswer, kTooLong };
+    enum class Kind : std::uint8_t { kLinked, kGone, kAnswer, kTooLong, kProgress };
     Kind kind = Kind::kGone;
-    std::string frame{};  ///< of an answer
+    std::string frame{};  ///< of an answer, or of progress
 };
 using TellOther = std::function<void(WordToOther)>;
 

@@ -14,6 +14,7 @@ fleet::Reply::Says to_fleet(clawseed::WordToOther::Kind kind) {
         case Kind::kLinked: return Says::kLinked;
         case Kind::kGone: return Says::kGone;
         case Kind::kAnswer: return Says::kAnswer;
+        case Kind::kProgress: return Says::kProgress;
         case Kind::kTooLong: break;
     }
     return Says::kTooLong;
@@ -91,12 +92,24 @@ void MovedDevices::answer(const fleet::DeviceProcess& device, std::string_view i
     replies->resolve(id, frame ? read(*frame) : too_long());
 }
 
+void MovedDevices::progress(const fleet::DeviceProcess& device, std::string_view id,
+                            const std::string& frame) {
+    const auto replies = hub_.find_replies(device.principal, device.chat);
+    const auto root = parser_.parse(frame);
+    if (!replies || !root || !replies->waits_for(id)) return;
+    if (const auto tag = replies->tag_of(id))
+        replies->progress(*tag, clawseed::parse_progress(root->element()),
+                          first_.clock().steady_now());
+}
+
 void MovedDevices::on_resume(const bus::Place& asker, std::uint8_t flags, fleet::Resume resume,
                              Deadline deadline) {
     const auto connection = static_cast<ConnectionId>(resume.connection);
     fleet::DeviceRequest& request = resume.request;
     if ((flags & fleet::kHaveAnswer) != 0)
         return hub_.heard_by_other(connection, std::move(request.id));
+    if ((flags & fleet::kGivenUp) != 0)
+        return hub_.cancel_for_other(connection, std::move(request.id));
     auto tell = [this, asker, id = request.id,
                  link = resume.connection](clawseed::WordToOther word) {
         first_.post([this, asker, id, link, word = std::move(word)]() mutable {

@@ -30,6 +30,8 @@ public:
     void set_held(const fleet::DeviceProcess& device, std::string_view id, bool held) override;
     void answer(const fleet::DeviceProcess& device, std::string_view id,
                 std::optional<std::string> frame, std::function<void()> kept) override;
+    void progress(const fleet::DeviceProcess& device, std::string_view id,
+                  const std::string& frame) override;
     // fleet::MovedCalls::Links
     void on_resume(const bus::Place& asker, std::uint8_t flags, fleet::Resume resume,
                    Deadline deadline) override;

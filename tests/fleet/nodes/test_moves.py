@@ -14,9 +14,16 @@ RESUME = ("tool_call_resume",)
 class MovesTest(FleetCase):
     """The call waits at south, the device comes back at west."""
 
-    def link(self, node: Node, token: str, chat: str, instance: str = "one") -> Device:
+    def link(
+        self,
+        node: Node,
+        token: str,
+        chat: str,
+        instance: str = "one",
+        capabilities: tuple[str, ...] = RESUME,
+    ) -> Device:
         device = self.open(node, token, connect=False, session_id=chat)
-        device.connect(RESUME, instance=instance)
+        device.connect(capabilities, instance=instance)
         return device
 
     def away(self, kind: str) -> tuple[Any, dict[str, Any], str, str, str, str]:
@@ -27,7 +34,13 @@ class MovesTest(FleetCase):
         device.register(tool(name))
         self.north.wait_known(name)
         call = self.north.start_call(
-            name, {"a": 1}, token=ann, idempotency_key=key, timeout_ms=60_000, timeout=80
+            name,
+            {"a": 1},
+            token=ann,
+            call_id="call-" + name,
+            idempotency_key=key,
+            timeout_ms=60_000,
+            timeout=80,
         )
         request = device.next_call(name)
         device.drop()
@@ -62,6 +75,16 @@ class MovesTest(FleetCase):
         self.assertEqual(back.next_call(name, timeout=SOON)["id"], request["id"])
         back.answer(request, "boiled")
         self.assertEqual(call.result(10).result, {"text": "boiled"})
+
+    def test_a_cancel_reaches_the_device_where_it_is_now(self) -> None:
+        call, request, ann, name, token, chat = self.away("act")
+        back = self.link(self.west, token, chat, capabilities=(*RESUME, "tool_call_cancel"))
+        back.next_call(name, timeout=SOON)
+        body = {"version": "v1", "tenant_id": "default", "call_id": "call-" + name}
+        reply = self.north.fetch("POST", "/v1/tools/cancel", ann, body=body)
+        self.assertEqual(reply.json()["status"], "cancelling")
+        self.assertEqual(back.expect("tool_call_cancel", SOON)["id"], request["id"])
+        self.assertEqual(call.result(20).code, "CANCELLED")
 
     def test_another_process_another_chat_and_another_device_get_nothing(self) -> None:
         call, request, _, name, token, chat = self.away("act")

@@ -113,6 +113,7 @@ private:
     void set_held(const DeviceProcess& device, std::string_view id, bool held) override;
     void answer(const DeviceProcess& device, std::string_view id, std::optional<std::string> frame,
                 std::function<void()> kept) override;
+    void progress(const DeviceProcess&, std::string_view, const std::string&) override {}
     // MovedCalls::Links
     void on_resume(const bus::Place& asker, std::uint8_t flags, Resume resume,
                    Deadline deadline) override;
