@@ -112,7 +112,7 @@ struct Agent::Turn {
           events(told),
           deadline(until),
           trace(std::move(traced)),
-          access(request, options, trace ? trace->traceparent() : std::string_view()) {}
+          access(request, options, trace ? trace->traceparent() : request.traceparent) {}
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
@@ -427,17 +427,18 @@ Task<bool> Agent::run_tools(Turn& turn) {
     co_return !chain.cancelled();
 }
 
-/// Asks as a span of its own, if spans are exported.
+/// Asks as a span of its own, if spans are exported; else under that of who asked.
 Task<Result<ModelAnswer>> Agent::ask_models(Turn& turn, const ModelRequest& request,
                                             AnswerSink& sink) {
     const std::vector<std::size_t> order = order_of(turn);
     services_.metrics.model_requests.add();
-    if (!turn.trace) co_return co_await models_.ask(order, request, sink, turn.deadline);
     ModelRequest traced = request;
-    const std::string traceparent = turn.trace->begin_request(models_.at(order.front()));
+    const std::string traceparent = turn.trace
+                                        ? turn.trace->begin_request(models_.at(order.front()))
+                                        : turn.request.traceparent;
     traced.traceparent = traceparent;
     auto answer = co_await models_.ask(order, traced, sink, turn.deadline);
-    turn.trace->end_request(answer);
+    if (turn.trace) turn.trace->end_request(answer);
     co_return answer;
 }
 

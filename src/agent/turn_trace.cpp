@@ -1,6 +1,7 @@
 #include "agent/turn_trace.hpp"
 
 #include "core/call/call_span.hpp"
+#include "core/call/traceparent.hpp"
 
 #include <utility>
 
@@ -11,7 +12,8 @@ namespace crab::agent {
 TurnTrace::TurnTrace(TurnTracer& tracer, const Clock& clock, const core::TurnRequest& turn,
                      std::string_view agent)
     : tracer_(&tracer), clock_(&clock), began_(clock.steady_now()) {
-    turn_.trace_id = core::trace_id_of(turn.turn_id);
+    const auto parent = core::parse_traceparent(turn.traceparent);
+    turn_.trace_id = parent ? std::string(parent->trace_id) : core::trace_id_of(turn.turn_id);
     turn_.span_id = core::span_id_of(fmt::format("turn {}", turn.turn_id));
     turn_.turn_id = turn.turn_id;
     turn_.session_id = turn.session_id;
@@ -19,7 +21,12 @@ TurnTrace::TurnTrace(TurnTracer& tracer, const Clock& clock, const core::TurnReq
     turn_.principal = turn.principal->id;
     turn_.front = turn.front;
     turn_.started = clock.system_now();
-    flags_ = tracer.has(turn_.trace_id) ? "01" : "00";
+    if (parent) {
+        turn_.parent_id = parent->span_id;
+        flags_ = turn.traceparent.substr(53);
+    } else {
+        flags_ = tracer.has(turn_.trace_id) ? "01" : "00";
+    }
     traceparent_ = core::make_traceparent(turn_.trace_id, turn_.span_id, flags_);
 }
 

@@ -24,6 +24,7 @@ struct TracedTurn {
         std::string_view error;  ///< its code; empty: none
     };
     std::string trace_id, span_id;
+    std::string parent_id{};  ///< the asker's span; empty: it named none
     std::string turn_id, session_id, agent, principal, front;
     SystemTime started{};
     std::chrono::nanoseconds took{0};
@@ -40,7 +41,8 @@ public:
     virtual void on_turn(const TracedTurn& turn) = 0;
 };
 
-/// The spans of a running turn. Its trace is that of its calls, which follows from its id.
+/// The spans of a running turn. Its trace is that of its calls: the asker's, else one that follows
+/// from its id.
 class TurnTrace {
 public:
     TurnTrace(TurnTracer& tracer, const Clock& clock, const core::TurnRequest& turn,
@@ -60,7 +62,7 @@ private:
     TurnTracer* tracer_;
     const Clock* clock_;
     SteadyTime began_;
-    std::string_view flags_;
+    std::string flags_;
     TracedTurn turn_;
     std::string traceparent_;
 };

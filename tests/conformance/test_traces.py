@@ -379,6 +379,42 @@ class TracesTest(GatewayCase):
         self.assertEqual(attributes(turn)["gen_ai.conversation.id"], device.session_id)
         self.assertNotIn("secret", json.dumps(self.collector.requests))
 
+    def test_a_chat_names_the_trace_of_its_turn(self) -> None:
+        gateway, device, model = self.gateway_with_a_model()
+        callers = f"00-{TRACE}-{PARENT}-01"
+        webhook = lambda parent: gateway.fetch(  # noqa: E731
+            "POST",
+            "/webhook",
+            gateway.caller_token(),
+            {"traceparent": parent},
+            {"message": "hello"},
+        )
+        for ask in (
+            lambda: device.send("message", content="hello", traceparent=callers),
+            lambda: self.assertEqual(webhook(callers).status, 200),
+        ):
+            self.collector.requests.clear()
+            model.script(Answer(calls=[call("lamp")]), Answer("it is lit"))
+            ask()
+            turn = self.span("invoke_agent crab")
+            self.assertEqual((turn["traceId"], turn["parentSpanId"]), (TRACE, PARENT))
+            called = self.span("execute_tool lamp")
+            chats = [span for span in self.collector.spans() if span["name"] == "chat first"]
+            self.assertEqual(
+                [(span["traceId"], span["parentSpanId"]) for span in (called, *chats)],
+                [(TRACE, turn["spanId"])] * 3,
+            )
+            handed = [
+                {name.lower(): value for name, value in request.headers.items()}["traceparent"]
+                for request in model.requests[-2:]
+            ]
+            for each in handed:
+                self.assertRegex(each, rf"^00-{TRACE}-[0-9a-f]{{16}}-01$")
+        self.collector.requests.clear()
+        model.script(Answer("hello"))
+        device.send("message", content="hello", traceparent="00-nonsense")
+        self.assertNotIn("parentSpanId", self.span("invoke_agent crab"))
+
     def test_a_turn_that_fails_says_so(self) -> None:
         _, device, model = self.gateway_with_a_model()
         model.script(Refusal(401, "no"))
@@ -397,6 +433,11 @@ class TracesTest(GatewayCase):
         device.send("message", content="hello")
         eventually(lambda: model.requests, "the model is asked")
         self.assertNotIn("traceparent", {name.lower() for name in model.requests[0].headers})
+        callers = f"00-{TRACE}-{PARENT}-01"
+        device.send("message", content="hello", traceparent=callers)
+        eventually(lambda: len(model.requests) == 2, "the model is asked again")
+        headers = {name.lower(): value for name, value in model.requests[1].headers.items()}
+        self.assertEqual(headers["traceparent"], callers, "the chat's own, as it came")
 
     def test_a_malformed_traceparent_is_ignored(self) -> None:
         gateway, device = self.gateway_with()

@@ -555,7 +555,8 @@ core::TurnRequest Chat::request_for(Turn& turn) const {
                               .debug = turn.question.debug,
                               .prefer_source = turn.question.prefer_source,
                               .prefer_connection = turn.question.asker->connection(),
-                              .approver = &turn};
+                              .approver = &turn,
+                              .traceparent = turn.question.traceparent};
     if (turn.question.asker->takes_questions()) request.asker = &turn;
     return request;
 }

@@ -49,6 +49,7 @@ struct ChatQuestion {
     /// Its turn goes on without the asker, as long as this is held; null: it does not
     std::shared_ptr<void> detached;
     std::string credential_id{};  ///< of the asker
+    std::string traceparent{};    ///< of the asker's span, as it came
     /// Called once, on the chat's loop; may be empty. `called_tools`: a failed turn may still have
     /// had side effects.
     std::function<void(const Result<std::string>& answer, bool called_tools)> on_end;

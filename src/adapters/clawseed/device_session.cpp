@@ -4,6 +4,7 @@
 #include "base/log_budget.hpp"
 #include "base/scope_exit.hpp"
 #include "core/approvals/approvals.hpp"
+#include "core/call/traceparent.hpp"
 #include "core/registry/ambiguous_names.hpp"
 #include "crypto/digest.hpp"
 #include "json/writer.hpp"
@@ -681,6 +682,9 @@ void DeviceSession::on_question(const json::Root& root, bool regenerate) {
         question.pictures = std::move(attached->pictures);
         question.files = std::move(attached->files);
     }
+    if (const auto parent = json::get_string(frame, "traceparent");
+        parent && core::parse_traceparent(*parent))
+        question.traceparent = *parent;
     if (extensions_.has(Extension::kDetachedTurns)) {
         question.detached = hub_.detached_turns().take(principal_->id);
         question.credential_id = principal_->credential_id;

@@ -8,6 +8,7 @@
 #include "base/scope_exit.hpp"
 #include "base/task/waiter.hpp"
 #include "core/call/content_digest.hpp"
+#include "core/call/traceparent.hpp"
 #include "core/pipeline/keyed_run.hpp"
 #include "crypto/signature.hpp"
 #include "json/display_name.hpp"
@@ -381,9 +382,14 @@ Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef 
     exchange.finish_response();
 }
 
+/// Nothing for one that is malformed, which is to be ignored.
+std::string_view named_parent(std::string_view traceparent) {
+    return core::parse_traceparent(traceparent) ? traceparent : std::string_view();
+}
+
 /// What is asked by a webhook.
 struct Front::WebhookQuestion {
-    std::string content, persona, session_id;
+    std::string content, persona, session_id, traceparent;
 };
 
 /// How it ended.
@@ -408,7 +414,8 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
         .content = std::string(*message),
         .persona = std::string(json::get_string(root->element(), "persona")
                                    .value_or(request.find("x-persona").value_or(""))),
-        .session_id = std::string(request.find("x-session-id").value_or(""))};
+        .session_id = std::string(request.find("x-session-id").value_or("")),
+        .traceparent = std::string(named_parent(request.find("traceparent").value_or("")))};
     if (!question.session_id.empty() && !core::is_chat_session_id(question.session_id)) {
         exchange.respond_error(400, "INVALID_ARGS",
                                "X-Session-Id is 1 to 128 of A-Z a-z 0-9 . _ -");
@@ -467,6 +474,7 @@ Task<Front::WebhookEnd> Front::run_webhook(WebhookQuestion asked, core::Principa
                           .regenerate = false,
                           .debug = false,
                           .prefer_source = {},
+                          .traceparent = std::move(asked.traceparent),
                           .on_end = [ended](const Result<std::string>& answer, bool called_tools) {
                               {
                                   const std::scoped_lock lock(ended->mutex);

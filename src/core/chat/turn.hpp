@@ -33,6 +33,8 @@ struct TurnRequest {
     Approver* approver = nullptr;
     /// Can answer the agent's questions; outlives the turn
     Asker* asker = nullptr;
+    /// Names the asker's span, under which the turn's stand; one that is malformed names none
+    std::string traceparent{};
 };
 
 /// The cost of a turn, as reported by the model's vendor. Source: docs/protocols/clawseed.md,

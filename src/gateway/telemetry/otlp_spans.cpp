@@ -253,8 +253,8 @@ std::optional<CallSpans> turn_spans(const agent::TracedTurn& turn, const SpanSam
     if (!sampling.takes(turn.trace_id, !turn.error.empty(), turn.took)) return std::nullopt;
     CallSpans spans;
     SpanWriter writer(spans, turn.trace_id, to_unix_ms(turn.started) * 1'000'000);
-    writer.begin(turn.span_id, {}, fmt::format("{} {}", kInvoke, turn.agent), Kind::kInternal, 0,
-                 micros(turn.took));
+    writer.begin(turn.span_id, turn.parent_id, fmt::format("{} {}", kInvoke, turn.agent),
+                 Kind::kInternal, 0, micros(turn.took));
     writer.attribute(kOperation, kInvoke);
     writer.attribute(kAgent, turn.agent);
     writer.attribute(kConversation, turn.session_id);
