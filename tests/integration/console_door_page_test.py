@@ -46,6 +46,22 @@ NOTICES = """
         .then((all) => all.map(({title}) => title));
 """
 
+#: Notes when the card is over the page, in milliseconds from now on, and what is asked after it.
+CARD = """
+    const began = performance.now();
+    window.crabAsked = 0;
+    const real = window.fetch.bind(window);
+    window.fetch = (...what) => {
+        if (window.crabCard !== undefined) window.crabAsked += 1;
+        return real(...what);
+    };
+    new MutationObserver((_, observer) => {
+        if (!document.querySelector("dialog[open]")) return;
+        window.crabCard = performance.now() - began;
+        observer.disconnect();
+    }).observe(document, {subtree: true, childList: true, attributes: true});
+"""
+
 
 class DoorPageCase(GatewayCase):
     """A gateway for each class: tries to sign in are counted."""
@@ -113,6 +129,25 @@ class KeyPageTest(DoorPageCase):
         self.assertEqual(self.page.run(RELOAD), 200, "the key was proven by signing in")
         self.gateway.admin_request("POST", "/v1/admin/devices/revoke", {"device": name})
         self.page.wait_text("dialog", "Sign in")
+        self.assertEqual(self.complaints(), [])
+
+    def test_a7_a_revoked_page_has_a_card_at_once_asks_no_more_and_loses_nothing(self) -> None:
+        name, typed = self.unique("lost"), "caller/half-typed"
+        self.enter(self.code(name, "operator"))
+        self.page.wait_text("header.top", f"caller/{name}")
+        self.page.open(f"{self.address}?page=policy")
+        self.page.wait_text("h1", "Policy")
+        self.page.type("main .policy-ask input", typed)
+        self.page.run(CARD)
+        self.gateway.admin_request("POST", "/v1/admin/devices/revoke", {"device": name})
+        self.page.wait_text("dialog", "Sign in")
+        self.assertLess(self.page.run("return window.crabCard"), 2_000)
+        asked = "return new Promise(done => setTimeout(() => done(window.crabAsked), 4_000))"
+        self.assertEqual(self.page.run(asked), 0)
+        self.enter(self.code(name, "operator"))
+        eventually(lambda: not self.page.has("dialog"), "it is signed in again", 30)
+        value = "return document.querySelector('main .policy-ask input').value"
+        self.assertEqual(self.page.run(value), typed)
         self.assertEqual(self.complaints(), [])
 
     def test_whoever_reads_german_is_asked_in_german_to_sign_in(self) -> None:
@@ -249,8 +284,20 @@ class ConsoleDoorPageTest(DoorPageCase):
         token = self.gateway.pair(name, ("operator",))
         self.enter(token)
         self.page.wait_text("header.top", f"caller/{name}")
-        kept = self.page.run("return JSON.stringify(localStorage) + document.cookie + location")
+        kept = self.page.run(
+            "return [localStorage, sessionStorage, history.state].map(it => JSON.stringify(it))"
+            ".join() + document.cookie + location + document.title"
+        )
         self.assertNotIn(token, kept)
+        self.page.open(f"{self.address}?page=audit")
+        self.page.wait_text("main", name)
+        key = self.page.run("return localStorage.getItem('crab-console-key')")
+        found = self.gateway.admin_request("GET", f"/v1/admin/audit?principal=caller/{name}")
+        self.assertIn(name, found.body.decode())
+        for secret in (token, key):
+            self.assertNotIn(secret, self.gateway.log_tail(1 << 24))
+            self.assertNotIn(secret, found.body.decode())
+            self.assertNotIn(secret, self.page.run("return document.documentElement.outerHTML"))
         self.assertEqual(self.complaints(), [])
 
     def test_a13_a_caller_has_chat_alone_and_its_page_asks_for_nothing_else(self) -> None:

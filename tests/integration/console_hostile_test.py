@@ -21,7 +21,7 @@ from scripted_model import Answer, ScriptedModel, call
 from support import hostile
 from support.approver import Approver
 from support.browser import CONTROL
-from support.console_case import ConsoleCase
+from support.console_case import SIZES, ConsoleCase
 from support.device import tool
 from support.wait import eventually
 
@@ -70,6 +70,14 @@ ANSWERS = """
     return new Response(body, {status: answer.status, headers: {"Content-Type": type}});
   };
 })();
+"""
+
+#: What sticks out at the right, the innermost of it.
+WIDEST = """
+    const out = [...document.querySelectorAll("body *")].filter(each =>
+        each.getBoundingClientRect().right > 321 && !each.closest(".unseen"));
+    return out.filter(each => !out.some(other => other !== each && each.contains(other)))
+        .slice(0, 3).map(each => each.outerHTML.slice(0, 160));
 """
 
 
@@ -138,10 +146,8 @@ class ConsoleHostileTest(ConsoleCase):
         self.tool_name = names[0]
         args = {each[:80]: each for each in hostile.sendable()[60:120]}
         self.assertEqual(self.gateway.call(names[0], args).status, "ok")
-        failing = self.open()
-        failing.register(tool(self.unique("breaks")))
-        broken = failing.registered_names()[0]
-        self.gateway.wait_listed(broken)
+        broken = self.unique("breaks")
+        failing = self.serving(broken)
         for each in hostile.sendable()[120:150]:
             running = self.gateway.start_call(broken)
             failing.fail(failing.next_call(broken), each or "empty")
@@ -296,6 +302,36 @@ class ConsoleHostileTest(ConsoleCase):
         self.unfold()
         self.look("a result, unfolded")
 
+    def test_a59_no_text_makes_a_page_scroll_sideways_at_320_px(self) -> None:
+        self.bring_tools()
+        self.page.resize(*SIZES["narrow"])
+        self.addCleanup(self.page.resize, *SIZES["desktop"])
+        approver = self.enterContext(Approver(self.gateway))
+        waiting = self.gateway.start_call(self.asking[0], self.asking[1], timeout=120)
+        question = approver.question()["id"]
+        rows = self.gateway.admin_request("GET", "/v1/admin/calls?limit=200").json()["recent"]
+        failed = next(row["call_id"] for row in rows if row["status"] == "error")
+        more = [
+            f"tools&tool={self.tool_name}",
+            f"devices&device={self.slug}",
+            f"calls&call={failed}",
+            "mcp&server=asks",
+        ]
+        wide = {}
+        for address in [*self.every_page(), *(f"{self.console.page}?page={one}" for one in more)]:
+            self.show_page(address)
+            for state in ("as it opens", "unfolded"):
+                width = self.page.run(
+                    "return Math.max(document.documentElement.scrollWidth, innerWidth)"
+                )
+                if width > SIZES["narrow"][0]:
+                    wide[f"{address}, {state}"] = (width, self.page.run(WIDEST))
+                self.unfold()
+        self.assertEqual(wide, {})
+        path = f"/v1/admin/approvals/{question}"
+        self.gateway.admin_request("POST", path, {"decision": "deny", "scope": "once"})
+        self.assertEqual(waiting.result(30).code, "FORBIDDEN")
+
     def test_a18_whatever_the_gateway_answers_is_only_text(self) -> None:
         self.bring_tools()
         pages = self.every_page()
@@ -335,10 +371,8 @@ class ConsoleHostileTest(ConsoleCase):
         self.assertEqual({where: harms for where, harms in found.items() if harms}, {})
 
     def test_a21_documents_of_devices_are_files_and_never_pages(self) -> None:
-        device, name = self.open(), self.unique("draws")
-        device.register(tool(name))
-        self.gateway.wait_listed(name)
-        self.keep_artifact(device, name)
+        name = self.unique("draws")
+        self.keep_artifact(self.serving(name), name)
         self.console.press_enter()
         self.console.sign_in()
         answer = self.console.request("GET", f"api{self.artifact['href']}")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from support import axe
 from support.console_case import SIZES, ConsoleCase
-from support.device import tool
 from support.wait import eventually
 
 
@@ -46,11 +45,8 @@ class ConsolePageTest(ConsoleCase):
         self.page.wait_text("h1", "Overview")
 
     def test_tools_and_calls_of_a_real_gateway_are_shown(self) -> None:
-        device = self.open()
         name = self.unique("seen_tool")
-        device.register(tool(name))
-        device.serve({name: lambda _: {}})
-        self.gateway.wait_listed(name)
+        self.serving(name, lambda _: {})
         self.gateway.call(name)
         self.open_page("tools")
         self.page.wait_text("main", name)
@@ -58,10 +54,8 @@ class ConsolePageTest(ConsoleCase):
         self.page.wait_text("main", name)
 
     def test_a40_a_tool_with_effects_is_called_by_a_second_press_that_names_it(self) -> None:
-        device, name = self.open(), self.unique("door")
-        device.register(tool(name))
-        device.serve({name: lambda _: "it is open"})
-        self.gateway.wait_listed(name)
+        name = self.unique("door")
+        self.serving(name, lambda _: "it is open")
         self.open_page(f"tools&tool={name}")
         self.page.click_button("Call")
         self.page.wait_text("main [role=alert]", "A second press calls it.")
@@ -84,10 +78,8 @@ class ConsolePageTest(ConsoleCase):
         self.assertIn("status:error", self.page.run(shown))
 
     def test_a41_the_waterfall_of_a_call_is_its_duration_and_its_table(self) -> None:
-        device, name = self.open(), self.unique("measured")
-        device.register(tool(name))
-        device.serve({name: lambda _: {}})
-        self.gateway.wait_listed(name)
+        name = self.unique("measured")
+        self.serving(name, lambda _: {})
         self.gateway.call(name)
         find = lambda: [  # noqa: E731
             call

@@ -141,10 +141,7 @@ class ConsoleStatesTest(ConsoleCase):
 
     def test_a56_no_hit_a_page_with_a_filter_says_what_to_drop(self) -> None:
         name = self.unique("lamp")
-        device = self.open()
-        device.register(tool(name))
-        device.serve({name: lambda _: "ok"})
-        self.gateway.wait_listed(name)
+        self.serving(name, lambda _: "ok")
         self.assertEqual(self.gateway.call(name).status, "ok")
         for page, filtered in NO_HIT.items():
             self.page.open(f"{self.console.page}?page={page}&{filtered}")
@@ -223,9 +220,7 @@ class ConsoleControlsTest(ConsoleCase):
 
     def test_a60_every_control_of_every_page_has_a_name(self) -> None:
         name = self.unique("lamp")
-        device = self.open()
-        device.register(tool(name, {"type": "object", "properties": {"on": {"type": "boolean"}}}))
-        self.gateway.wait_listed(name)
+        self.serving(name, schema={"type": "object", "properties": {"on": {"type": "boolean"}}})
         self.page.devtools("Accessibility.enable")
         found: dict[str, set[tuple[str, str]]] = {}
         for address in [*self.every_page(), f"{self.console.page}?page=tools&tool={name}"]:

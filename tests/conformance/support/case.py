@@ -6,7 +6,7 @@ import unittest
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from .device import Device
+from .device import Device, tool
 from .gateway import Gateway
 
 
@@ -41,6 +41,16 @@ class GatewayCase(unittest.TestCase):
         """A connection, of a new device unless `token` is given; it ends with the test."""
         device = Device(self.gateway, token or self.new_token(), **options)
         self.addCleanup(device.drop)
+        return device
+
+    def serving(self, name: str, answer: Any = None, schema: Any = None, **claims: Any) -> Device:
+        """A new device whose one tool is listed; it answers with what `answer` makes of arguments,
+        if there is one."""
+        device = self.open()
+        device.register(tool(name, schema, **claims))
+        if answer is not None:
+            device.serve({name: answer})
+        self.gateway.wait_listed(name)
         return device
 
     def unique(self, name: str) -> str:
