@@ -171,9 +171,27 @@ std::shared_ptr<ToolView> ToolLists::patched(std::shared_ptr<const ToolView> bef
     view->registry = registry;
     view->catalog = nullptr;
     if (change->names.empty()) return view;
+    std::vector<ToolView::Item> now = items_of(std::move(change->now), std::move(change->beside));
+    replace_items(*view, change->names, now);
     drop_items(*view, change->names);
-    const bool fit = add_items(*view, items_of(std::move(change->now), std::move(change->beside)));
-    return fit ? view : nullptr;
+    return add_items(*view, std::move(now)) ? view : nullptr;
+}
+
+/// Of a tool that came again under both its names only the tool is another: the list stays in
+/// order. What is replaced is in neither `own_names` nor `now` any more.
+void ToolLists::replace_items(ToolView& view, std::set<std::string, std::less<>>& own_names,
+                              std::vector<ToolView::Item>& now) {
+    std::erase_if(now, [&](ToolView::Item& item) {
+        const auto found =
+            std::ranges::lower_bound(view.items, item.name, {}, &ToolView::Item::name);
+        if (found == view.items.end() || found->name != item.name ||
+            found->own_name != item.own_name || own_names.erase(item.own_name) == 0)
+            return false;
+        account(view, *found, false);
+        account(view, item, true);
+        *found = std::move(item);
+        return true;
+    });
 }
 
 void ToolLists::drop_items(ToolView& view, const std::set<std::string, std::less<>>& own_names) {

@@ -120,6 +120,8 @@ private:
     std::shared_ptr<ToolView> make_view(const core::Principal& principal);
     std::shared_ptr<ToolView> patched(std::shared_ptr<const ToolView> before,
                                       const core::Principal& principal);
+    void replace_items(ToolView& view, std::set<std::string, std::less<>>& own_names,
+                       std::vector<ToolView::Item>& now);
     bool add_items(ToolView& view, std::vector<ToolView::Item> added);
     void drop_items(ToolView& view, const std::set<std::string, std::less<>>& own_names);
     void account(ToolView& view, const ToolView::Item& item, bool comes);

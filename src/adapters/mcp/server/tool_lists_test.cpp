@@ -244,6 +244,11 @@ TEST_F(McpToolLists, AViewIsPatchedAndItsDigestIsThatOfWhatItShows) {
         EXPECT_EQ(lists.view_of(ann).get(), before) << "what nobody holds need not be copied";
         EXPECT_NE(digest(kNewest), newest);
         EXPECT_NE(digest(kOlder), older);
+        const std::string with_more = digest(kNewest);
+        offer("more", gate, R"({"type":"object","properties":{"n":{"type":"integer"}}})");
+        EXPECT_NE(digest(kNewest), with_more);
+        offer("more", gate);
+        EXPECT_EQ(digest(kNewest), with_more) << "another tool in the same place";
         const std::string more = "more";
         registry.change(ConnectionId{1}, {}, std::array{more});
         EXPECT_EQ(digest(kNewest), newest);
