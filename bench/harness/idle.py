@@ -46,7 +46,9 @@ def run(build, options, report, say):
 
 def measure(build, options, report, program, count, name, tls, tools):
     """KiB of anonymous memory per connection, None when not all could be opened; adds the row."""
-    with relay_server(options.server, build) as server:
+    server = relay_server(options.server, build)
+    server.tls = bool(tls)  # the floor has none, and says nothing
+    with server:
         tokens = server.folder / "tokens"
         tokens.write_text(
             "\n".join(

@@ -126,6 +126,7 @@ class Floor(Relay):
 class Gateway(Relay):
     name = "gateway"
     configuration = ""  # beyond gateway.yaml
+    tls = False
 
     def __init__(self, build, core=None, count_allocations=False):
         super().__init__(core)
@@ -138,6 +139,7 @@ class Gateway(Relay):
 
     def start(self):
         config = (BENCH / "gateway.yaml").read_text() + self.configuration
+        config = config.replace("@TLS@", self.make_certificate() if self.tls else "")
         (self.folder / "gateway.yaml").write_text(config.replace("@FOLDER@", str(self.folder)))
         for name in ("state", "run"):
             (self.folder / name).mkdir(mode=0o700)
@@ -149,6 +151,15 @@ class Gateway(Relay):
             raise RuntimeError(
                 f"{failure}\n{getattr(failure, 'stderr', '') or self.errors()}"
             ) from None
+
+    def make_certificate(self):
+        """What `listen` has of it."""
+        folder = self.folder / "tls"
+        words = [self.program, "tls", "init", "--dir", folder, "--name", "127.0.0.1"]
+        subprocess.run(
+            [*words, "--config", "/dev/null"], stdout=subprocess.DEVNULL, check=True, timeout=20
+        )
+        return f', tls: {{cert: "{folder}/cert.pem", key: "{folder}/key.pem"}}'
 
     @property
     def callers(self):
