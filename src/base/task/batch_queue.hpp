@@ -76,8 +76,10 @@ public:
     /// the error says that it may still be written.
     Task<Answer> ask(Request request, Terms terms) {
         auto waiting = std::make_shared<Waiting>(std::move(request), terms);
-        if (terms.timers != nullptr)
-            co_return co_await ask_for_a_while(waiting, (co_await this_chain()).executor());
+        if (terms.timers != nullptr) {
+            const TaskChain& chain = co_await this_chain();
+            co_return co_await ask_for_a_while(waiting, chain.executor());
+        }
         auto begin = [&](std::coroutine_handle<> asking, TaskChain& chain) {
             waiting->asking = asking;
             waiting->home = chain.executor();

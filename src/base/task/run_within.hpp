@@ -32,8 +32,9 @@ inline Error left_before_end(WaitEnd end, bool begun) {
 template <class F>
 Task<std::invoke_result_t<F>> run_within(BlockingPool& pool, F work, TimerWheel& timers,
                                          Deadline deadline) {
-    const auto posted = std::make_shared<detail::PostedWork<F>>((co_await this_chain()).executor(),
-                                                                timers, std::move(work));
+    const TaskChain& chain = co_await this_chain();
+    const auto posted =
+        std::make_shared<detail::PostedWork<F>>(chain.executor(), timers, std::move(work));
     pool.post([posted] { posted->run(); });
     while (!posted->ended.load()) {
         const WaitEnd end = co_await posted->wait(deadline);

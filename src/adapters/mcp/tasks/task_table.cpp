@@ -129,8 +129,8 @@ void TaskTable::set_resume(std::string_view id, std::string_view resume) {
 /// Done however long it takes; true when it was done before the deadline.
 template <class F>
 Task<bool> TaskTable::settle(F work, Deadline deadline) {
-    const auto wait =
-        std::make_shared<PoolWait>((co_await this_chain()).executor(), uses_.timers_here());
+    const TaskChain& chain = co_await this_chain();
+    const auto wait = std::make_shared<PoolWait>(chain.executor(), uses_.timers_here());
     uses_.pool.post([wait, work = std::move(work)] {
         work();
         wait->done = true;

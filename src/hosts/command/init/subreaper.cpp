@@ -61,10 +61,10 @@ void kill_below(pid_t process) {
         text[got] = '\0';
         ++depth;
         for (char* at = text; *at != '\0';) {
-            char* end = at;
-            const long child = std::strtol(at, &end, 10);
-            if (end == at) break;
-            at = end;
+            char* behind = at;
+            const long child = std::strtol(at, &behind, 10);
+            if (behind == at) break;
+            at = behind;
             ::kill(static_cast<pid_t>(child),
                    SIGSTOP);  // so that it makes no more while its own are ended
             kill_below(static_cast<pid_t>(child));
