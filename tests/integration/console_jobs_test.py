@@ -4,9 +4,12 @@ alone on a desktop and by a finger on a phone, in a real browser; and axe at eve
 from __future__ import annotations
 
 import json
+import re
 import sys
+import tempfile
 import unittest
 import uuid
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,9 +20,10 @@ from scripted_model import Answer, ScriptedModel, call
 from support import axe, browser
 from support.browser import Browser
 from support.case import GatewayCase
+from support.certificates import self_signed
 from support.console import Console
 from support.console_case import late_regions, watch_regions
-from support.device import Device, tool
+from support.device import tool
 from support.hands import Hand, Keyboard, Touch
 from support.wait import eventually
 
@@ -28,6 +32,7 @@ BUTLER = {
     "models": ["parrot"],
     "on": [{"event": "cron.triggered", "prompt": "It is evening."}],
 }
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 ROOM = {"type": "object", "properties": {"room": {"type": "string"}}, "required": ["room"]}
 
 
@@ -41,7 +46,10 @@ class JobsCase(GatewayCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.model = cls.enterClassContext(ScriptedModel())
+        folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cert, key = self_signed(folder)  # which ends in two days: J11
         cls.CONFIG = {
+            "grpc": {"listen": "127.0.0.1:0", "tls": {"cert": str(cert), "key": str(key)}},
             "listen": {"console": "people"},
             "models": [{"model": "parrot", "provider": "scripted", "url": cls.model.url}],
             "agents": [BUTLER],
@@ -80,14 +88,6 @@ class JobsCase(GatewayCase):
         # a phone makes its window as wide as what is in it, and everything small
         width = self.page.run("return Math.max(document.documentElement.scrollWidth, innerWidth)")
         self.assertLessEqual(width, self.HAND.size[0], f"too wide where {words!r} is shown")
-
-    def serving(self, name: str, answer: Any, schema: Any = None, **claims: Any) -> Device:
-        """A device with one tool, which answers."""
-        device = self.open()
-        device.register(tool(name, schema, **claims))
-        device.serve({name: answer})
-        self.gateway.wait_listed(name)
-        return device
 
     def turn_of(self, event_id: str) -> None:
         """Waits for the end of the turn that an event starts."""
@@ -230,9 +230,7 @@ class Jobs:
 
     def test_j7_what_is_slow_or_failing(self) -> None:
         name = self.unique("failing")
-        device = self.open()
-        device.register(tool(name))
-        self.gateway.wait_listed(name)
+        device = self.serving(name)
         call_it = self.gateway.start_call(name)
         device.fail(device.next_call(name), "it is broken")
         self.assertEqual(call_it.result(20).status, "error")
@@ -257,9 +255,7 @@ class Jobs:
 
     def test_j8_what_runs_now_and_stop_it(self) -> None:
         name = self.unique("endless")
-        device = self.open()
-        device.register(tool(name))
-        self.gateway.wait_listed(name)
+        device = self.serving(name)
         running = self.gateway.start_call(name, timeout_ms=60_000, timeout=60)
         device.next_call(name)
         self.hand.visit("Calls")
@@ -286,6 +282,22 @@ class Jobs:
         self.hand.press("button", "Sign out")
         self.sees("Sign in", "h1")
 
+    def test_a53_a_call_that_waits_is_allowed_within_the_chat(self) -> None:
+        sms = self.unique("sms")
+        self.serving(sms, lambda args: f"sent {args['text']}", TEXT)
+        self.model.script(Answer(calls=[call(sms, text="On my way")]), Answer("It is sent."))
+        self.hand.visit("Chat")
+        self.hand.choose("Agent", "butler")
+        self.hand.press("button", "New chat")
+        self.hand.write("Message", "Tell her that I come")
+        self.hand.send()
+        self.sees("On my way", "main .consent")
+        self.assertIn(sms, self.page.text("main .consent"))
+        self.assertNotIn("It is sent.", self.page.text("main"), "nothing runs before the answer")
+        self.hand.press("button", "Allow once")
+        self.sees("It is sent.")
+        eventually(lambda: not self.page.has("main .consent button"), "there is no more to answer")
+
     def test_j10_prove_what_happened(self) -> None:
         name = self.unique("proven")
         self.serving(name, lambda _: "ok")
@@ -305,9 +317,25 @@ class Jobs:
         self.page.wait_text(".toasts", "The export is complete")
 
     def test_j11_is_it_well_and_what_expires(self) -> None:
-        self.hand.visit("Health")
+        health = self.gateway.admin_request("GET", "/v1/admin/health").json()
+        (certificate,) = health["certificates"]
+        self.assertEqual(certificate["state"], "warn")
+        self.hand.press("link", "The certificate grpc.tls ends …")  # under what needs somebody
         self.sees("Stores")
-        self.assertIn("ok", self.page.text("main"))
+        checks = self.page.run(
+            "return [...document.querySelectorAll('main .health-check')].map(it => it.innerText)"
+        )
+        (at,) = (n for n, check in enumerate(checks) if "grpc.tls" in check)
+        self.assertRegex(checks[at], r"^attention\s+grpc\.tls (.|\n)*crab tls init")
+        first_well = next(n for n, check in enumerate(checks) if check.startswith("ok"))
+        self.assertLess(at, first_well, "what is not well stands first")
+        shown = self.page.text("main")
+        for each in health["stores"]:
+            self.assertRegex(shown, rf"{re.escape(each['name'])}\s+{each['state']}\b")
+        day = datetime.fromisoformat(certificate["not_after"]).day
+        self.assertRegex(shown, rf"grpc\.tls\nwarn\n(.*\n){{2}}Ends\n{day}\b")
+        self.hand.press("button", "Copy")
+        self.sees("Copied", "body")
 
     def test_j12_the_phone_is_lost(self) -> None:
         name = self.unique("lost_camera")
