@@ -1,5 +1,6 @@
-"""bench/console: the console's budgets. A list of 100 000 tools that somebody scrolls; a page that
-watches 10 000 calls a second; what a watcher costs the gateway."""
+"""bench/console: the console's budgets. Until something is painted, on this machine and by a slow
+phone; from page to page; a list of 100 000 tools that somebody scrolls; a page that watches 10 000
+calls a second; what a watcher costs the gateway."""
 
 import os
 import socket
@@ -14,6 +15,10 @@ sys.path.insert(0, str(machine.ROOT / "tests/conformance"))
 
 RATE = 10_000  # calls a second
 FRAME_MS, TASK_MS, HEAP_MIB, WATCHER_PERCENT = 33.0, 50.0, 60.0, 3.0
+PAINT_MS, SLOW_PAINT_MS, CHANGE_MS, REQUESTS = 300.0, 1_200.0, 100.0, 4
+BATCHES = 10.0  # changes of the page a second
+# A phone: a quarter of this processor, behind a fast 3G of 150 ms and 1.6 Mbit/s.
+SLOW_CPU, SLOW_NET = 4, {"latency": 150, "downloadThroughput": 2e5, "uploadThroughput": 9e4}
 TOOLS = 100_000
 # Answers the page's requests for a list of tools as a gateway with so many would.
 MANY_TOOLS = """
@@ -53,7 +58,34 @@ new Promise(done => {
   requestAnimationFrame(frame);
 })
 """
+# [milliseconds to the first paint with contents, requests that it can have waited for].
+PAINTED = """
+const [first] = performance.getEntriesByName("first-contentful-paint");
+if (!first) return null;
+const before = performance.getEntriesByType("resource")
+    .filter(e => e.responseEnd < first.startTime);
+return [first.startTime, 1 + before.length];
+"""
+# Milliseconds from a press on a page's name until that page stands there.
+CHANGES = """
+(async () => {
+  const took = {};
+  const [first, ...others] = document.querySelectorAll("nav.rail a");
+  for (const link of [...others, first]) {  // the first one is the page that is shown
+    const began = performance.now();
+    const before = document.querySelector("h1");
+    link.click();
+    while (document.querySelector("h1") === before && performance.now() - began < 5_000)
+      await new Promise(requestAnimationFrame);
+    took[link.innerText.trim()] = performance.now() - began;
+  }
+  return took;
+})()
+"""
 WATCH_TASKS = """
+window.batches = 0;
+new MutationObserver(() => ++window.batches).observe(
+  document.querySelector("#main"), { subtree: true, childList: true, characterData: true });
 window.longTasks = [];
 new PerformanceObserver(list => window.longTasks.push(...list.getEntries().map(e => e.duration)))
   .observe({ type: "longtask" });
@@ -110,6 +142,7 @@ class ConsoleBench:
             ) as page:
                 page.open(f"{console.page}#in={console.code}")
                 page.wait_text("header.top", "local/")
+                self._opening(console, page)
                 self._stream(gateway, console, page)
                 self._scroll(console, page)
 
@@ -153,13 +186,52 @@ class ConsoleBench:
         added = (best[True]["per_call"] - best[False]["per_call"]) * RATE * self.short
         self.report.goal("what a watcher costs", added, WATCHER_PERCENT, "% of a core")
 
+    def _opening(self, console, page):
+        """Each the quickest of three: what else the machine does only adds."""
+        self.say("opening")
+        page.devtools("Network.enable")
+        page.devtools("Network.setBypassServiceWorker", bypass=True)
+        for name, limit, slow in (
+            ("first paint", PAINT_MS, False),
+            ("first paint of a slow phone", SLOW_PAINT_MS, True),
+        ):
+            if slow:
+                page.devtools("Emulation.setCPUThrottlingRate", rate=SLOW_CPU)
+                page.devtools("Network.emulateNetworkConditions", offline=False, **SLOW_NET)
+            seen = []
+            for _ in range(3):
+                page.devtools("Network.clearBrowserCache")
+                page.open(console.page)
+                page.wait_text("header.top", "local/")
+                seen.append(page.run(PAINTED))
+            took, requests = min(seen)
+            self.report.row(case=name, ms=took, requests=requests)
+            self.report.goal(name, took, limit, "ms")
+            self.report.goal(f"requests before the {name}", requests, REQUESTS, "requests")
+        page.devtools("Emulation.setCPUThrottlingRate", rate=1)
+        full = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        page.devtools("Network.emulateNetworkConditions", offline=False, **full)
+        page.devtools("Network.setBypassServiceWorker", bypass=False)
+        page.devtools("Network.disable")
+        rounds = []
+        for _ in range(3):
+            page.open(console.page)
+            page.wait_text("header.top", "local/")
+            answer = page.devtools(
+                "Runtime.evaluate", expression=CHANGES, awaitPromise=True, returnByValue=True
+            )
+            rounds.append(answer["result"]["value"])
+        slowest = max((min(each[name] for each in rounds), name) for name in rounds[0])
+        self.report.row(case="page changes", pages=len(rounds[0]), slowest=slowest[1])
+        self.report.goal("change to another page", slowest[0], CHANGE_MS, "ms")
+
     def _stream(self, gateway, console, page):
         self.say("a page watches")
         page.open(f"{console.page}?page=calls")
         page.wait_text("h1", "Calls")
         page.devtools("Runtime.evaluate", expression=WATCH_TASKS)
         answered = self._load(gateway, self.seconds)["answered"]
-        tasks = page.run("return window.longTasks")
+        tasks, batches = page.run("return [window.longTasks, window.batches]")
         page.devtools("HeapProfiler.collectGarbage")
         heap = page.devtools("Runtime.getHeapUsage")["usedSize"] / 2**20
         self.report.row(
@@ -170,6 +242,7 @@ class ConsoleBench:
         )
         longest = max(tasks, default=0.0)
         self.report.goal("longest task while calls stream in", longest, TASK_MS, "ms")
+        self.report.goal("changes of the page", batches / self.seconds, BATCHES, "a second")
         self.report.goal("heap of the page afterwards", heap, HEAP_MIB, "MiB")
 
     def _scroll(self, console, page):
