@@ -68,6 +68,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   "signin.make.why":
     "Er gibt diesem Browser einen eigenen Schlüssel. Ein Token wird hier nicht " +
     "behalten und erlaubt weniger.",
+  "signin.now": "Anmeldung läuft…",
   "signin.over": "Ihre Sitzung ist zu Ende",
   "signin.passkey": "Mit einem Passkey anmelden",
   "signin.token": "Token",

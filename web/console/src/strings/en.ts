@@ -65,6 +65,7 @@ export const en = {
   "signin.make": "An operator makes a code where the gateway runs:",
   "signin.make.why":
     "It gives this browser a key of its own. A token is not kept here, and allows less.",
+  "signin.now": "Signing in…",
   "signin.over": "Your session has ended",
   "signin.passkey": "Sign in with a passkey",
   "signin.token": "token",
