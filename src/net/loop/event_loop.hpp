@@ -28,7 +28,7 @@ namespace crab::net {
 /// The event loop of one core: an io_context with one thread, and our own epoll set for
 /// connections, which dispatches readiness without a handler, timer or allocation per operation.
 /// Output of an iteration is written once, at its end. Used on the loop's thread, except post() and
-/// stop().
+/// stop(). A process with an event loop has SIGPIPE ignored.
 class EventLoop {
 public:
     static constexpr std::size_t kScratchBytes = 64 * 1024;

@@ -7,6 +7,7 @@
 #include "base/scope_exit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -15,6 +16,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -23,6 +25,7 @@ namespace crab::mcp {
 namespace {
 
 constexpr std::size_t kReadPerTurn = std::size_t{256} << 10;
+constexpr std::size_t kLinesPerWrite = 64;
 constexpr std::chrono::minutes kNoiseLoggedEvery{1};
 
 void do_not_block(const Descriptor& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
@@ -109,7 +112,7 @@ bool ChildTransport::queue_line(std::string_view message) {
     Line& line = queue_.emplace_back(Line{.number = ++last_line_, .text = {}});
     append_line(line.text, message);
     queued_ += line.text.size();
-    write_queued();
+    input_->at_iteration_end();  // what the iteration has for the child is one write
     return true;
 }
 
@@ -129,18 +132,37 @@ void ChildTransport::take_back(std::uint64_t number) {
     queue_.erase(line);
 }
 
+/// The child has `count` bytes more.
+void ChildTransport::note_written(std::size_t count) {
+    while (count > 0) {
+        Line& line = queue_.front();
+        begun_ = line.number;
+        const std::size_t left = line.text.size() - sent_;
+        if (count < left) {
+            sent_ += count;
+            return;
+        }
+        count -= left;
+        queued_ -= line.text.size();
+        sent_ = 0;
+        queue_.pop_front();
+    }
+}
+
 void ChildTransport::write_queued() {
     while (!queue_.empty() && input_->is_open()) {
-        Line& line = queue_.front();
-        const ssize_t count =
-            write_quietly(input_->fd(), std::string_view(line.text).substr(sent_));
+        std::array<iovec, kLinesPerWrite> parts;
+        std::size_t used = 0;
+        for (Line& line : queue_) {
+            const std::size_t skip = used == 0 ? sent_ : 0;
+            parts[used++] = {.iov_base = line.text.data() + skip,
+                             .iov_len = line.text.size() - skip};
+            if (used == parts.size()) break;
+        }
+        // An event loop has SIGPIPE ignored.
+        const ssize_t count = ::writev(input_->fd(), parts.data(), static_cast<int>(used));
         if (count > 0) {
-            begun_ = line.number;
-            sent_ += static_cast<std::size_t>(count);
-            if (sent_ < line.text.size()) continue;
-            queued_ -= line.text.size();
-            sent_ = 0;
-            queue_.pop_front();
+            note_written(static_cast<std::size_t>(count));
         } else if (errno != EINTR) {
             if (errno != EAGAIN) input_->close();  // its output tells the rest
             return;

@@ -61,6 +61,7 @@ private:
     bool was_written(const Running& one) const { return begun_ >= one.line; }
     void take_back(std::uint64_t number);
     void note_noise(std::string_view line);
+    void note_written(std::size_t count);
     void write_queued();
     void read_output();
     bool take_lines(std::string_view bytes);

@@ -187,6 +187,7 @@ TEST_F(McpUpstreamChild, AHangingCallEndsAtItsDeadlineAndIsCancelledUpstream) {
               R"("params":{"requestId":2,"reason":"it took too long"}}})");
     CancelSignal signal;
     auto hanging = begin(session->request(call("hang")), &signal);
+    EXPECT_NE(outcome(call("what")), "") << "so that the child has the line of the first";
     loop.run([&] { signal.emit(); });
     EXPECT_EQ(hanging.get().error().code, ErrorCode::kCancelled);
     EXPECT_NE(outcome(call("what")).find(R"("requestId":4)"), std::string::npos);
@@ -208,6 +209,20 @@ TEST_F(McpUpstreamChild, ACallThatIsCancelledBeforeItsLineIsWrittenNeverRuns) {
     EXPECT_TRUE(stalling.get());
     EXPECT_TRUE(filling.get());
     EXPECT_EQ(outcome(call("what")), R"({"seen":""})");
+}
+
+TEST_F(McpUpstreamChild, CallsOfOneIterationAreOneWriteAndAllAreAnswered) {
+    connect(shell(modern(R"(*) say "{}";;)")));
+    constexpr std::size_t kCalls = 200;  // more than one write takes
+    std::vector<std::future<Result<UpstreamReply>>> all;
+    loop.run([&] {
+        for (std::size_t i = 0; i < kCalls; ++i) all.push_back(begin(session->request(call("x"))));
+    });
+    for (auto& each : all) {
+        const Result<UpstreamReply> reply = each.get();
+        ASSERT_TRUE(reply) << reply.error().message;
+        EXPECT_EQ(reply->value(), "{}");
+    }
 }
 
 TEST_F(McpUpstreamChild, WhatDoesNotFitIntoTheQueueSaysNothingAboutTheServer) {

@@ -30,11 +30,18 @@ public:
         fd_ = -1;
         loop_.destroy_later(shared_from_this());
     }
+    /// Tells once more at the end of this iteration, for a writer that gathers until then.
+    void at_iteration_end() {
+        if (fd_ >= 0) loop_.mark_dirty(*this);
+    }
     /// Tells again in a later turn, for a reader that stopped before there was nothing left.
     void again() { loop_.call_again(shared_from_this(), 0); }
 
 private:
     void on_ready(std::uint32_t) override {
+        if (fd_ >= 0) ready_();
+    }
+    void on_iteration_end() override {
         if (fd_ >= 0) ready_();
     }
     void on_loop_end() override {
