@@ -75,6 +75,8 @@ std::vector<Result<LedgerEntry>> LedgerStoreSimulated::write(
     const std::vector<core::LedgerChange>& changes) {
     std::vector<Result<LedgerEntry>> answers;
     if (uses_.wire.cut) {
+        for (const auto& change : changes)
+            if (const auto* end = std::get_if<core::LedgerEnd>(&change)) tell_unstored(*end);
         answers.assign(changes.size(), away());
         return answers;
     }
@@ -93,6 +95,13 @@ std::vector<Result<LedgerEntry>> LedgerStoreSimulated::write(
         answers[i] = away();
     }
     return answers;
+}
+
+void LedgerStoreSimulated::tell_unstored(const core::LedgerEnd& end) const {
+    if (!*end.outcome) return;
+    for (const auto& [key, row] : uses_.database.calls)
+        if (row.ref == end.ref)
+            uses_.on_unstored(key.substr(key.rfind('\n') + 1), (*end.outcome)->content);
 }
 
 LedgerEntry LedgerStoreSimulated::entry_of(const Database::Row& row) const {

@@ -98,6 +98,7 @@ public:
         std::function<NodeName()> self;
         std::function<bool(NodeName)> is_silent;
         std::function<void(const std::string& key)> on_commit, on_adopted;
+        std::function<void(const std::string& key, const std::string& result)> on_unstored;
     };
     explicit LedgerStoreSimulated(Uses uses) : uses_(std::move(uses)) {}
 
@@ -117,6 +118,7 @@ private:
     core::LedgerEntry decide(const core::LedgerAdmission& admission, const std::string& key);
     core::LedgerEntry insert(const core::LedgerAdmission& admission, const std::string& key);
     core::LedgerEntry entry_of(const Database::Row& row) const;
+    void tell_unstored(const core::LedgerEnd& end) const;
     static std::string key_of(const std::string& tenant, const std::string& principal,
                               const std::string& key);
 

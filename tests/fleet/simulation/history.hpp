@@ -17,6 +17,7 @@ enum class What : std::uint8_t {
     kUnknown,  ///< … and is told that it may have run, or is told nothing: value is the code
     kCommit,  ///< a ledger has admitted the key
     kAdopt,  ///< a node asks for the answer of what another has admitted
+    kUnstored,  ///< a result could not be recorded: its caller may have it all the same
     kStart,  ///< a device begins: key, attempt, request
     kEnd,  ///< … and has done it: value
     kFault,  ///< somebody broke something: value says what

@@ -96,6 +96,24 @@ TEST_F(FleetHistoryTest, TwoResultsOfOneKeyAreFound) {
     EXPECT_THAT(broken(), ElementsAre(HasSubstr("two results")));
 }
 
+TEST_F(FleetHistoryTest, AResultThatWasNotRecordedMayBeFollowedByThatOfAnotherAdmission) {
+    const auto twice = [&](const std::string& key, bool unstored, bool again) {
+        history.clear();
+        runs(key);
+        if (unstored) then(What::kUnstored, key, 0, "v1");
+        then(What::kOk, key, 1, "v1").then(What::kInvoke, key, 2);
+        if (again) then(What::kCommit, key);
+        then(What::kStart, key, 2, "", "r2").then(What::kEnd, key, 2, "v2", "r2");
+        then(What::kOk, key, 2, "v2");
+        return broken();
+    };
+    EXPECT_THAT(twice("again", true, true), IsEmpty());
+    EXPECT_THAT(twice("again", false, true), ElementsAre(HasSubstr("two results")));
+    EXPECT_THAT(twice("again", true, false), ElementsAre(HasSubstr("two results")));
+    EXPECT_THAT(twice("once", true, true),
+                ElementsAre(HasSubstr("started twice"), HasSubstr("two results")));
+}
+
 TEST_F(FleetHistoryTest, OfWhatNobodyRecordsEachHasItsOwnResult) {
     then(What::kInvoke, "free").then(What::kStart, "free", 1, "", "r1");
     then(What::kEnd, "free", 1, "v1").then(What::kOk, "free", 1, "v1");

@@ -228,7 +228,9 @@ Node::Node(World& world, std::uint16_t number, std::uint32_t boot)
         .self = [this] { return lease->name(); },
         .is_silent = [this](NodeName other) { return lease->is_silent(other); },
         .on_commit = [this](const std::string& key) { world_.committed(key, *this); },
-        .on_adopted = [this](const std::string& key) { world_.adopted(key, *this); }});
+        .on_adopted = [this](const std::string& key) { world_.adopted(key, *this); },
+        .on_unstored = [this](const std::string& key,
+                              const std::string& result) { world_.unstored(key, result); }});
     journal_ = std::make_unique<core::LedgerJournal>(*store_, pool, loop.clock);
     pipeline = std::make_unique<core::Pipeline>(core::CallServices{.clock = loop.clock,
                                                                    .registry = registry_,

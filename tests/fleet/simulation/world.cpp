@@ -56,6 +56,10 @@ void World::adopted(const std::string& key, const Node& by) {
     if (kinds_.contains(key)) note(What::kAdopt, key, 0, std::to_string(by.number()));
 }
 
+void World::unstored(const std::string& key, const std::string& result) {
+    if (kinds_.contains(key)) note(What::kUnstored, key, 0, result);
+}
+
 void World::note(What what, std::string key, std::uint64_t attempt, std::string value,
                  std::string request) {
     history_.push_back({.at = now(),

@@ -75,6 +75,7 @@ public:
     /// The node has said on the link that the device need not keep this answer.
     void acknowledge(const std::shared_ptr<Link>& link, const std::string& id);
     void adopted(const std::string& key, const Node& by);
+    void unstored(const std::string& key, const std::string& result);
     /// Does this on the node's loop when it runs, and never if it dies before.
     void on_node(Node& node, std::function<void()> act);
     /// A moment at which it hurts if the process stands still: sometimes it does.
