@@ -75,6 +75,7 @@ class FleetCase(unittest.TestCase):
                 "tools": [
                     {"match": "*", "side_effects": True},
                     {"match": "*again*", "idempotent": True},
+                    {"match": "*single*", "max_concurrency": 1},
                 ],
             },
             changes,
