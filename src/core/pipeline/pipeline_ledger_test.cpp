@@ -40,6 +40,7 @@ struct PipelineLedgerTest : testing::Test {
     std::optional<Pipeline> pipeline;
     PrincipalRef principal = principal_of("caller/ann");
     ToolSpec spec;
+    std::uint64_t process = 0;  ///< of the tool's host
     int runs = 0;
     std::vector<std::string> seen;   ///< id and key of each run
     std::function<Outcome()> answer = [this]() -> Outcome {
@@ -57,6 +58,7 @@ struct PipelineLedgerTest : testing::Test {
     class Host final : public ToolHost {
     public:
         explicit Host(PipelineLedgerTest& test) : test_(test) {}
+        std::uint64_t process() const override { return test_.process; }
         Task<Outcome> run(AdmittedCall call, FrameSink&) override {
             ++test_.runs;
             test_.seen.push_back(std::string(call.call().id) + " " +
@@ -222,6 +224,45 @@ TEST_F(PipelineLedgerTest, WhatAnotherGatewayRunsIsAskedForAgainUntilItHasEnded)
     for (int i = 0; i < 5 && !started->ended(); ++i) pass(300ms);
     ASSERT_TRUE(started->ended()) << "the third time it is free";
     EXPECT_EQ(said(started->get()), "run 1");
+}
+
+TEST_F(PipelineLedgerTest, AnAdoptedCallIsNeverSaidNotToHaveRun) {
+    process = 7;
+    for (const bool idempotent : {false, true}) {
+        spec.idempotent = idempotent;
+        crash();  // registers it so
+        const std::string id = idempotent ? "again" : "once";
+        TestLease lease;
+        const auto ask = [&](Ledger& memory) {
+            Pipeline node(CallServices{.clock = loop.clock,
+                                       .registry = registry,
+                                       .rules = rules,
+                                       .ledger = memory,
+                                       .early_cancels = early_cancels,
+                                       .audit = audit,
+                                       .journal = &journal,
+                                       .lease = &lease},
+                          loop.executor(), loop.timers, ids);
+            return loop.run([](Pipeline& of, std::string_view call_id,
+                               const PrincipalRef& who) -> Task<CallEnd> {
+                Call made;
+                FrameSink sink;
+                made.id = call_id;
+                made.tool = "act";
+                co_return co_await of.run(AuthenticatedCall(made, who), sink);
+            }(node, id, principal));
+        };
+        Ledger of_one(loop.clock, {}), of_another(loop.clock, {});
+        runs = 0;
+        store.refuse(Refuse::kEnds);
+        EXPECT_EQ(said(ask(of_one)), "run 1");
+        store.refuse(Refuse::kNothing);
+        lease.lapsed = true;  // it is recorded, and too late to be sent
+        EXPECT_EQ(said(ask(of_another)), "OUTCOME_UNKNOWN");
+        EXPECT_EQ(runs, 1);
+        pool.settle();
+        EXPECT_EQ(store.entries(), 1u) << "what may run again is free for that";
+    }
 }
 
 TEST_F(PipelineLedgerTest, WhoseDeadlinePassesWhileAnotherGatewayRunsTheCallHearsThat) {

@@ -56,10 +56,10 @@ MaybeTask<OutcomeRef> SettleStage::pass(OutcomeRef outcome, CallInProgress& prog
         return outcome;
     }
     progress.permit = {};
-    if (progress.is_adopted() && !may_run_again(*progress.tool) &&
-        leaves_no_trace(*outcome, *progress.tool, progress.facts.dispatched))
-        outcome = ended(not_ended_here());
-    if (leaves_no_trace(*outcome, *progress.tool, progress.facts.dispatched)) {
+    const bool adopted = progress.is_adopted();
+    const bool no_trace = leaves_no_trace(*outcome, *progress.tool, progress.facts.dispatched);
+    if (no_trace && adopted) outcome = ended(not_ended_here());
+    if (no_trace && (!adopted || may_run_again(*progress.tool))) {
         progress.forget_record();
         progress.ticket.finish(nullptr);
         return outcome;

@@ -18,11 +18,12 @@ from search import Found, get, put, search
 
 # An owner. One key, so one execution at a time: `pc` is where it is, `ref` what it runs under,
 # `run_inc` the incarnation of that, `adm` what this process has admitted itself; `seen` forwards,
-# and `waiters` for the end.
-O = namedtuple('O', 'alive boot inc lease pg pc ref run_inc adm seen waiters')
+# and `waiters` for the end; `link`: which link of the device it is about to write to.
+O = namedtuple('O', 'alive boot inc lease pg pc ref run_inc adm seen waiters link')
 # A proxy, in p1 and p2, is (where it is, forwards not yet refused, its answer, how many it sent).
-# `acked`: what the device may have forgotten, with the node of the link that has told it so.
-S = namedtuple('S', 'row ends b c dev starts acked msgs p1 p2 kills laps back')
+# `acked`: what the device may have forgotten, with the node of the link that has told it so. `link`
+# is another whenever the device moves: a write to a former one reaches nobody.
+S = namedtuple('S', 'row ends b c dev starts acked msgs p1 p2 kills laps back link')
 # The rules, each a switch: without one of them the search has to find a fault.
 RULES = {
     'seal',  # a take-over inserts the end of the old ref; an end that loses reads it
@@ -31,13 +32,15 @@ RULES = {
     'lock',  # release and adoption lock the row, see whose it is, then read the end
     # only who admitted a ref releases it: who adopted it knows of its own attempts only
     'own',
+    'fence',  # a call is adopted only from an owner that is fenced off
+    'once',  # what was adopted is sent once, and not again if that was surely not written
     'kept',  # the device is told that it may forget an answer when the end is stored, not before
     'each',  # "nothing run" only when every process that got the forward said so
 }
 
 
 def init():
-    o = O(True, 1, 1, True, (1, 'live'), 'idle', None, 0, None, frozenset(), frozenset())
+    o = O(True, 1, 1, True, (1, 'live'), 'idle', None, 0, None, frozenset(), frozenset(), 0)
     return S(
         None,
         (),
@@ -49,6 +52,7 @@ def init():
         frozenset(),
         ('idle', frozenset(), None, 0),
         ('idle', frozenset(), None, 0),
+        0,
         0,
         0,
         0,
@@ -213,10 +217,10 @@ def succ(s, F, idem, resume):
             else:
                 r, w, winc = s.row
                 fenced = who(w).pg != (winc, 'live')
-                if resume and s.dev == x:
+                if resume and s.dev == x and (fenced or 'fence' not in F):
                     up(
                         f'{x} asks the same instance again, same id {r}',
-                        o._replace(pc='chk', ref=r, run_inc=o.inc),
+                        o._replace(pc='chk', ref=r, run_inc=o.inc, link=s.link),
                         row=(r, x, o.inc) if 'lock' in F else s.row,
                     )
                 elif fenced and idem:
@@ -244,7 +248,7 @@ def succ(s, F, idem, resume):
             )
         if o.pc == 'adm':
             if o.lease and ('inc' not in F or o.run_inc == o.inc):
-                up(f'{x}: lease is good', o._replace(pc='chk'))
+                up(f'{x}: lease is good', o._replace(pc='chk', link=s.link))
             else:
                 e = get(s.ends, o.ref)
                 mine = 'own' not in F or o.adm == o.ref or idem
@@ -259,10 +263,10 @@ def succ(s, F, idem, resume):
                         f'{x}: no lease after the commit: end({o.ref})=NOTHING',
                         o._replace(pc='fin', waiters=frozenset()),
                         ends=put(s.ends, o.ref, 'NOTHING') if e is None else s.ends,
-                        msgs=tell('unavailable'),
+                        msgs=tell('unavailable' if o.adm == o.ref else 'unknown'),
                     )
         if o.pc == 'chk':
-            if s.dev == x:
+            if s.dev == x and o.link == s.link:
                 if (o.ref, x) in s.acked:
                     up(
                         f'{x}: the device need not know {o.ref} any more',
@@ -281,14 +285,15 @@ def succ(s, F, idem, resume):
                 up(f'{x} writes {o.ref} to a dead socket', o._replace(pc='written'))
                 up(f'{x}: {o.ref} is surely not written', o._replace(pc='unsent'))
         if o.pc == 'unsent':
-            up(f'{x} tries again', o._replace(pc='adm'))
+            if o.adm == o.ref or 'once' not in F:
+                up(f'{x} tries again', o._replace(pc='adm'))
             if s.row == (o.ref, x, o.run_inc) and (o.adm == o.ref or 'own' not in F or idem):
                 e = get(s.ends, o.ref)
                 up(
                     f'{x} gives up: end({o.ref})=NOTHING',
                     o._replace(pc='fin', waiters=frozenset()),
                     ends=put(s.ends, o.ref, 'NOTHING') if e is None else s.ends,
-                    msgs=tell('unavailable'),
+                    msgs=tell('unavailable' if o.adm == o.ref else 'unknown'),
                 )
             else:
                 up(
@@ -371,6 +376,7 @@ def succ(s, F, idem, resume):
                 o._replace(alive=False, lease=False, pg=(o.inc, 'dead')),
                 kills=1,
                 dev=other if s.dev == x else s.dev,
+                link=s.link + (s.dev == x),
             )
             up(
                 f'{x} is killed and starts again',
@@ -386,13 +392,14 @@ def succ(s, F, idem, resume):
                     None,
                     frozenset(),
                     frozenset(),
+                    0,
                 ),
                 kills=1,
             )
     if s.dev == 'B' and s.c.alive and not s.back:
-        t('the device moves to C', dev='C')
+        t('the device moves to C', dev='C', link=s.link + 1)
     if s.dev == 'C' and s.b.alive and not s.back:
-        t('the device moves back to B', dev='B', back=1)
+        t('the device moves back to B', dev='B', back=1, link=s.link + 1)
     return out
 
 
@@ -408,7 +415,7 @@ def bad(s, idem, resume):
         if isinstance(e, int) and e not in oks:
             return 'I2: the ledger replays another result than the one answered'
     for ref, _ in runs:
-        if get(s.ends, ref) == 'NOTHING':
+        if not idem and get(s.ends, ref) == 'NOTHING':
             return 'I3: a ref that was released has run'
     for f, p in (('f1', s.p1), ('f2', s.p2)):
         if p[2] == 'nothing' and any(f in w for _, w in runs):
@@ -446,6 +453,8 @@ UNSOUND = [
     (RULES - {'doubt'}, False, False),
     (RULES - {'own'}, False, True),
     (RULES - {'kept'}, False, True),
+    (RULES - {'fence'}, False, True),
+    (RULES - {'once'}, False, True),
 ]
 
 if __name__ == '__main__':
