@@ -444,6 +444,7 @@ struct AuditOptions {
 struct GatewayConfig {
     std::filesystem::path source;  ///< the file it was read from; empty for the defaults
     ConfigOrigin origin;  ///< its text
+    std::vector<std::filesystem::path> quoted;  ///< files of which it took the content in
     GatewayOptions gateway;
     ListenOptions listen;
     GrpcOptions grpc;

@@ -27,13 +27,14 @@ Result<GatewayConfig> load_text(std::string_view text, const std::filesystem::pa
     YamlDocument document = read_yaml(text, problems);
     if (!problems.empty()) return fail(to_error(std::move(problems), name));
     ConfigOrigin origin(document);
-    const auto references = expand_references(document, name.parent_path(), environment, problems);
-    check_keys_and_types(schema(), document, references, problems);
+    auto references = expand_references(document, name.parent_path(), environment, problems);
+    check_keys_and_types(schema(), document, references.sole, problems);
     check_schema(schema(), document, problems);
     GatewayConfig config = read_config(document.value);
     check_rules(config, document, problems);
     if (!problems.empty()) return fail(to_error(std::move(problems), name));
     config.source = name;
+    config.quoted = std::move(references.files);
     config.origin = std::move(origin);
     return config;
 }

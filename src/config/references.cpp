@@ -33,11 +33,11 @@ public:
         } else if (const std::string* text = value.as_string();
                    text && text->find("${") != text->npos) {
             if (text->starts_with("${") && text->find('}') == text->size() - 1)
-                sole_.insert(pointer);
+                found_.sole.insert(pointer);
             value = expand(*text, pointer);
         }
     }
-    std::set<std::string, std::less<>> sole() && { return std::move(sole_); }
+    References found() && { return std::move(found_); }
 
 private:
     std::string expand(std::string_view text, const std::string& pointer) {
@@ -88,6 +88,7 @@ private:
 
     std::string read(std::string_view path, const std::string& pointer) {
         const std::filesystem::path file = folder_ / path;
+        found_.files.push_back(file);
         std::error_code error;
         std::ifstream stream;
         if (std::filesystem::is_regular_file(file, error)) stream.open(file, std::ios::binary);
@@ -117,18 +118,16 @@ private:
     const std::filesystem::path& folder_;
     const Environment& environment_;
     Problems& problems_;
-    std::set<std::string, std::less<>> sole_;
+    References found_;
 };
 
 }  // namespace
 
-std::set<std::string, std::less<>> expand_references(YamlDocument& document,
-                                                     const std::filesystem::path& folder,
-                                                     const Environment& environment,
-                                                     Problems& problems) {
+References expand_references(YamlDocument& document, const std::filesystem::path& folder,
+                             const Environment& environment, Problems& problems) {
     Expander expander(document, folder, environment, problems);
     expander.visit(document.value, "");
-    return std::move(expander).sole();
+    return std::move(expander).found();
 }
 
 }  // namespace crab::config

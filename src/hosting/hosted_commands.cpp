@@ -142,6 +142,18 @@ Paths files_of(const config::GatewayConfig& config,
     return files;
 }
 
+constexpr std::string_view kUnix = "unix:";
+
+/// The gRPC services that this process calls, approvals' and worktrees' among them.
+std::vector<const config::RemoteServiceOptions*> services_of(const config::GatewayConfig& config) {
+    std::vector<const config::RemoteServiceOptions*> all;
+    for (const config::ProviderOptions& provider : config.providers)
+        all.push_back(&provider.remote.service);
+    for (const auto* const service : {&config.worktree_service, &config.hitl})
+        if (*service) all.push_back(&**service);
+    return all;
+}
+
 /// All that a command could read secrets from, or make itself an operator with. `own` begins with
 /// the folders of this process.
 Paths own_files(const config::GatewayConfig& config, Paths own) {
@@ -149,6 +161,7 @@ Paths own_files(const config::GatewayConfig& config, Paths own) {
         std::ranges::move(files_of(config, named), std::back_inserter(own));
     };
     if (!config.source.empty()) add({std::filesystem::absolute(config.source)});
+    for (const auto& file : config.quoted) add({file});
     add({config.grpc.unix_socket, config.pairing.key});
     for (const auto& tls : {config.listen.tls, config.grpc.tls}) {
         if (tls) add({tls->key});
@@ -157,14 +170,15 @@ Paths own_files(const config::GatewayConfig& config, Paths own) {
     add({config.tracing.headers_file});
     for (const config::ModelOptions& model : config.models) add({model.key_file});
     for (const config::ToolHostOptions& host : config.hosts) add({host.unix_socket});
-    const auto add_service = [&](const config::RemoteServiceOptions& service) {
-        add({service.token_file});
-        if (service.tls) add({service.tls->key});
-    };
-    for (const config::ProviderOptions& provider : config.providers)
-        add_service(provider.remote.service);
-    for (const auto& service : {config.worktree_service, config.hitl}) {
-        if (service) add_service(*service);
+    for (const config::RemoteServiceOptions* const service : services_of(config)) {
+        add({service->token_file});
+        if (service->tls) add({service->tls->key});
+        // whoever puts a socket of its own in its place decides about calls
+        if (service->address.starts_with(kUnix)) add({service->address.substr(kUnix.size())});
+    }
+    if (config.fleet) {
+        add({config.fleet->key_file, config.fleet->dsn_file});
+        if (config.fleet->nats) add({config.fleet->nats->user_file});
     }
     for (const auto& [name, server] : config.mcp.servers) {
         add({server.tls.key});
@@ -194,9 +208,8 @@ Paths relied_on(const config::GatewayConfig& config) {
     }
     for (const config::ModelOptions& model : config.models) add({model.ca});
     for (const auto& [name, server] : config.mcp.servers) add({server.tls.ca, server.tls.cert});
-    for (const config::ProviderOptions& provider : config.providers) {
-        if (provider.remote.service.tls)
-            add({provider.remote.service.tls->ca, provider.remote.service.tls->cert});
+    for (const config::RemoteServiceOptions* const service : services_of(config)) {
+        if (service->tls) add({service->tls->ca, service->tls->cert});
     }
     return files;
 }
@@ -245,6 +258,8 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(
     if (!secrets) return fail(std::move(secrets.error()));
     const std::size_t threads = threads_of(config);
     std::unique_ptr<HostedCommands> made(new HostedCommands(threads));
+    made->first_own_ = own_files(config, own_folders);
+    made->protect(config);
     const auto gate =
         std::make_shared<core::ToolGate>(static_cast<std::uint32_t>(threads), kMostWaiting);
     command::CommandServices services{
@@ -255,7 +270,7 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(
         .worktrees = std::move(worktrees),
         .bound_worktree = std::move(bound_worktree),
         .secrets = std::move(*secrets),
-        .own = std::make_shared<const command::ProtectedFiles>(own_files(config, own_folders)),
+        .own = made->own_,
         .relied_on = std::make_shared<const command::ProtectedFiles>(relied_on(config))};
     services.abilities.cgroups = command::CgroupPaths::find();
     command::ScratchFolder::remove_leftovers();
@@ -267,6 +282,11 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(
     if (!hosts) return fail(std::move(hosts.error()));
     made->hosts_ = std::move(*hosts);
     return made;
+}
+
+/// What counted at the start may be in use still, whatever a reload says.
+void HostedCommands::protect(const config::GatewayConfig& next) {
+    own_->set(std::make_shared<const command::ProtectedFiles>(own_files(next, first_own_)));
 }
 
 Result<void> HostedCommands::register_in(core::Registry& registry) {
@@ -288,7 +308,8 @@ Result<void> check_commands(const config::GatewayConfig& config,
          .abilities = {},
          .worktrees = std::move(*worktrees),
          .secrets = std::move(*secrets),
-         .own = std::make_shared<const command::ProtectedFiles>(own_files(config, own_folders)),
+         .own = std::make_shared<command::CommandServices::OwnFiles>(
+             std::make_shared<const command::ProtectedFiles>(own_files(config, own_folders))),
          .relied_on = std::make_shared<const command::ProtectedFiles>(relied_on(config))},
         nullptr);
     if (!hosts) return fail(hosts.error());

@@ -47,6 +47,8 @@ public:
 
     /// Errors: kInvalidArgs that names provider and tool.
     Result<void> register_in(core::Registry& registry) override;
+    /// From now on no command sees what `next` says is crab's own, either. Thread-safe.
+    void protect(const config::GatewayConfig& next);
 
 private:
     explicit HostedCommands(std::size_t threads)
@@ -54,6 +56,10 @@ private:
 
     net::NameLookups names_;  ///< for the egress proxies
     BlockingPool threads_;
+    std::vector<std::filesystem::path> first_own_;
+    const std::shared_ptr<command::CommandServices::OwnFiles> own_ =
+        std::make_shared<command::CommandServices::OwnFiles>(
+            std::make_shared<const command::ProtectedFiles>());
     std::vector<std::shared_ptr<command::CommandHost>> hosts_;
 };
 

@@ -16,9 +16,10 @@ import unittest
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from support.gateway import Gateway, program
+from support.certificates import self_signed
+from support.gateway import Gateway, merged, program
 from support.wait import eventually
 from test_commands import CommandCase, can_sandbox, perl, shell
 
@@ -103,6 +104,9 @@ def outside(script: str, folder: Path) -> str:
     return subprocess.run(
         ["perl", "-e", script], cwd=folder, capture_output=True, text=True, check=True, timeout=20
     ).stdout.strip()
+
+
+SHELL_PROVIDER = {"id": "p", "kind": "command", "tools": [shell("x")]}
 
 
 class EscapeCase(CommandCase):
@@ -384,6 +388,24 @@ class OwnFilesTest(EscapeCase):
         self.assertEqual((self.folder / "filed").read_text(), "s3cret-file\n")
         self.assertFalse((self.folder / "read").exists())
         self.assertEqual(self.approved("all", f"cat {self.folder}/secret"), "nobody reads this\n")
+
+    def test_what_a_reload_makes_crabs_own_is_hidden_and_lies_in_no_worktree(self) -> None:
+        late, within = self.folder / "late", self.tree / "late"
+        for file in (late, within):
+            file.write_text("a new key\n")
+        self.addCleanup(within.unlink)
+        self.assertEqual(self.approved("all", f"cat {late}"), "a new key\n")
+        before = self.gateway.config
+
+        def reload(file: Path, told: str) -> None:
+            self.gateway.reload({"models": [{"model": "m", "key_file": str(file)}]})
+            eventually(lambda: told in self.gateway.log_tail(), told, 10)
+
+        self.addCleanup(self.gateway.write_config, before)
+        reload(within, f"{within}, which is crab's own")
+        self.gateway.write_config(before)
+        reload(late, "configuration reloaded")
+        self.assertEqual(self.approved("all", f"cat {late} 2>/dev/null; exit 0"), "")
 
     def test_what_a_person_moves_is_still_hidden(self) -> None:
         parent = self.gateway.folder
@@ -702,6 +724,65 @@ class DelegatedTest(MemoryCase):
 
 
 @unittest.skipUnless(can_sandbox(), "commands cannot be confined here under DEFAULT")
+def own_pairing(**members: str) -> dict[str, Any]:
+    return {"pairing": {**dict.fromkeys(("ca", "cert", "key"), "/etc/hostname"), **members}}
+
+
+def remote_service(service: str, key: str, at: str) -> dict[str, Any]:
+    """A configuration with that gRPC service, in which the key names `at`."""
+    asked: dict[str, Any] = {"address": "[::1]:1"}
+    if key == "address":
+        asked["address"] = f"unix:{at}"
+    elif key.startswith("tls."):
+        shown = {} if key == "tls.ca" else {"cert": "/etc/hostname", "key": "/etc/hostname"}
+        asked["tls"] = {**shown, key[4:]: at}
+    else:
+        asked["token_file"] = at
+    if service == "providers[]":
+        return {"providers": [{"id": "far", "kind": "grpc", **asked}, SHELL_PROVIDER]}
+    return {service: asked}
+
+
+def fleet(**members: Any) -> dict[str, Any]:
+    return {
+        "fleet": {
+            "name": "f",
+            "node_name": "n",
+            "key_file": "/etc/hostname",
+            "nats": {"urls": ["nats://127.0.0.1:4222"]},
+            "postgres": {"dsn_file": "/etc/hostname"},
+            **members,
+        }
+    }
+
+
+def mcp_server(**members: Any) -> dict[str, Any]:
+    return {"mcp": {"servers": {"m": {"url": "https://[::1]/mcp", **members}}}}
+
+
+def files_in_the_schema() -> set[str]:
+    """The keys of the configuration that name a file, folder or socket."""
+    schema = json.loads((Path(__file__).parents[2] / "spec" / "config.schema.json").read_text())
+    names = re.compile(r"(^|_)(file|path|dir|cwd|unix|socket|cert|key|ca|address)$")
+    no_files = {"listen.console", "models[].key_env"}
+    found = set()
+
+    def walk(node: Any, at: str) -> None:
+        for name, member in node.get("properties", {}).items():
+            key = f"{at}.{name}".lstrip(".")
+            if names.search(name) and member.get("type") == "string" and key not in no_files:
+                found.add(key)
+            walk(member, key)
+        for inner, suffix in ((node.get("additionalProperties"), ".*"), (node.get("items"), "[]")):
+            if isinstance(inner, dict):
+                walk(inner, at + suffix)
+        for each in (*node.get("oneOf", ()), *node.get("anyOf", ()), *node.get("allOf", ())):
+            walk(each, at)
+
+    walk(schema, "")
+    return found
+
+
 class RefusedConfigurationTest(unittest.TestCase):
     """What a command could turn into a way out is refused by the check and by the start."""
 
@@ -722,9 +803,7 @@ class RefusedConfigurationTest(unittest.TestCase):
             },
             "listen": {"public": "127.0.0.1:0"},
             "worktrees": [{"id": f"a/w{n}", "path": str(path)} for n, path in enumerate(paths)],
-            "providers": [
-                {"id": "p", "kind": "command", "tools": [{**shell("x"), **(tool or {})}]}
-            ],
+            "providers": [{**SHELL_PROVIDER, "tools": [{**shell("x"), **(tool or {})}]}],
             **members,
         }
 
@@ -809,6 +888,89 @@ class RefusedConfigurationTest(unittest.TestCase):
             config=self.config(
                 [self.folder / "work"],
                 secrets=[{"name": "t", "file": str(self.folder / "work" / "named")}],
+            ),
+        )
+
+    # What the configuration names, as a configuration that names the file; None: see the comment.
+    NAMED: ClassVar[dict[str, Any]] = {
+        "listen.tls.cert": lambda at: {"listen": {"tls": {"cert": at, "key": "/etc/hostname"}}},
+        "listen.tls.key": lambda at: {"listen": {"tls": {"cert": "/etc/hostname", "key": at}}},
+        "listen.admin.socket": lambda at: {"listen": {"admin": {"socket": at}}},
+        "grpc.unix": lambda at: {"grpc": {"unix": at}},
+        "grpc.tls.cert": lambda at: {"grpc": {"tls": {"cert": at, "key": "/etc/hostname"}}},
+        "grpc.tls.key": lambda at: {"grpc": {"tls": {"cert": "/etc/hostname", "key": at}}},
+        "pairing.ca": lambda at: own_pairing(ca=at),
+        "pairing.cert": lambda at: own_pairing(cert=at),
+        "pairing.key": lambda at: own_pairing(key=at),
+        "hosts[].unix": lambda at: {"hosts": [{"name": "h", "unix": at}]},
+        **{
+            f"{service}.{key}": lambda at, service=service, key=key: remote_service(
+                service, key, at
+            )
+            for service in ("worktree_service", "hitl", "providers[]")
+            for key in ("address", "tls.ca", "tls.cert", "tls.key", "token_file")
+        },
+        "secrets[].file": lambda at: {"secrets": [{"name": "t", "file": at}]},
+        "fleet.key_file": lambda at: fleet(key_file=at),
+        "fleet.nats.user_file": lambda at: fleet(
+            nats={"urls": ["nats://127.0.0.1:4222"], "user_file": at}
+        ),
+        "fleet.postgres.dsn_file": lambda at: fleet(postgres={"dsn_file": at}),
+        "models[].key_file": lambda at: {"models": [{"model": "m", "key_file": at}]},
+        "models[].ca": lambda at: {"models": [{"model": "m", "ca": at}]},
+        "tracing.headers_file": lambda at: {
+            "tracing": {"otlp": "https://[::1]", "headers_file": at}
+        },
+        "tracing.ca": lambda at: {"tracing": {"otlp": "https://[::1]", "ca": at}},
+        **{
+            f"mcp.servers.*.tls.{key}": lambda at, key=key: mcp_server(
+                tls={"cert": "/etc/hostname", "key": "/etc/hostname", key: at}
+            )
+            for key in ("ca", "cert", "key")
+        },
+        "mcp.servers.*.auth.client_credentials.key_file": lambda at: mcp_server(
+            auth={
+                "client_credentials": {"issuer": "https://[::1]", "client_id": "c", "key_file": at}
+            }
+        ),
+        "gateway.state_dir": None,  # test_worktrees_that_meet_crabs_own_files
+        "gateway.runtime_dir": None,
+        "worktrees[].path": None,  # test_worktrees_that_overlap
+        "mcp.servers.*.cwd": None,  # server_files_test
+    }
+
+    def test_no_file_that_the_configuration_names_lies_where_commands_write(self) -> None:
+        self.assertEqual(sorted(self.NAMED), sorted(files_in_the_schema()))
+        certificate, _ = self_signed(self.folder / "keys")
+        shutil.copy(certificate, self.folder / "work" / "it")
+        for key, named in self.NAMED.items():
+            if named is None:
+                continue
+            with self.subTest(key):
+                config = merged(
+                    self.config([self.folder / "work"]),
+                    named(str(self.folder / "work" / "it")),
+                )
+                done = self.run_crab("check", config, self.folder / "etc" / "gateway.yaml")
+                self.assertRegex(done.stdout + done.stderr, "crab's own|runs or trusts|overlap")
+                self.assertNotEqual(done.returncode, 0, done.stdout)
+
+    def test_what_the_configuration_takes_from_files_lies_where_no_command_is(self) -> None:
+        quoted = self.folder / "work" / "quoted"
+        quoted.write_text("s3cret")
+        self.refused(
+            "crab's own",
+            str(quoted),
+            config=self.config(
+                [self.folder / "work"],
+                mcp={
+                    "servers": {
+                        "m": {
+                            "url": "https://[::1]/mcp",
+                            "auth": {"headers": {"X": f"${{file:{quoted}}}"}},
+                        }
+                    }
+                },
             ),
         )
 

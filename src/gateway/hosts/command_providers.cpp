@@ -16,11 +16,23 @@ std::span<const ConfigKey> CommandProviders::keys() const {
     return kKeys;
 }
 
+std::vector<std::filesystem::path> CommandProviders::own_folders() const {
+    return {context_.paths.state_dir, context_.paths.admin_socket.parent_path()};
+}
+
+Result<Component::Change> CommandProviders::prepare(const config::GatewayConfig& next) {
+    config::GatewayConfig asked = next;
+    asked.worktrees = context_.config.worktrees;  // others count from the next start on
+    if (auto apart = hosting::make_worktrees(asked, own_folders()); !apart)
+        return fail(std::move(apart.error()));
+    return Change([this, asked = std::move(asked)] {
+        if (commands_) commands_->protect(asked);
+    });
+}
+
 Result<void> CommandProviders::start() {
     const config::GatewayConfig& config = context_.config;
-    const std::vector<std::filesystem::path> own_folders{context_.paths.state_dir,
-                                                         context_.paths.admin_socket.parent_path()};
-    auto made = hosting::make_worktrees(config, own_folders);
+    auto made = hosting::make_worktrees(config, own_folders());
     if (!made) return fail(std::move(made.error()));
     worktrees_ = std::move(*made);
     auto bindings = command::load_bindings(bindings_file());
@@ -31,7 +43,7 @@ Result<void> CommandProviders::start() {
     auto bound_worktree = ask_worktree_service();
     if (!bound_worktree) return fail(std::move(bound_worktree.error()));
     auto opened = hosting::HostedCommands::open(config, worktrees_, loops_.first(), audit_.log(),
-                                                own_folders, std::move(*bound_worktree));
+                                                own_folders(), std::move(*bound_worktree));
     if (!opened) return fail(std::move(opened.error()));
     commands_ = std::move(*opened);
     return commands_->register_in(context_.registry);

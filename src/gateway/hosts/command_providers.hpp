@@ -26,11 +26,15 @@ public:
     /// worktree, or the provider and the tool.
     Result<void> start() override;
     void begin() override;
+    /// What becomes crab's own must not lie in a worktree, and is hidden from commands. Errors:
+    /// kInvalidArgs.
+    Result<Change> prepare(const config::GatewayConfig& next) override;
     /// The operator's routes about worktrees.
     void add_routes(const ListenerRoutes& table) override;
     void stop(Deadline deadline) override;
 
 private:
+    std::vector<std::filesystem::path> own_folders() const;
     /// The file with the worktree bindings.
     std::filesystem::path bindings_file() const {
         return context_.paths.state_dir / "worktrees.json";
@@ -45,7 +49,7 @@ private:
     std::shared_ptr<command::Worktrees> worktrees_;
     std::unique_ptr<admin::WorktreesApi> api_;
     std::unique_ptr<WorktreeServiceClient> worktree_service_;
-    std::unique_ptr<sdk::HostedTools> commands_;  ///< null: there are none
+    std::unique_ptr<hosting::HostedCommands> commands_;  ///< null: there are none
 };
 
 }  // namespace crab::gateway

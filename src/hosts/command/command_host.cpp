@@ -363,18 +363,19 @@ Result<void> CommandHost::grant(const core::EffectivePolicy& policy, const Comma
 /// Why not all of its elevated_paths may be written: what a command can change must not be what
 /// crab, or another call, relies on.
 std::optional<std::string> CommandHost::wrong_path(const CommandTool& tool) const {
+    const auto own = services_.own->get();
     std::vector<std::pair<std::string, FileHandle>> before;
     for (const std::string& path : tool.elevated_paths) {
         const auto file = FileHandle::open(path);
         if (!file) continue;
-        if (const auto met = services_.own->met_by(*file))
+        if (const auto met = own->met_by(*file))
             return fmt::format(
                 "elevated_paths: {} and {}, which is crab's own, may not contain each other", path,
                 met->string());
         if (const auto met = services_.relied_on->met_by(*file))
             return fmt::format("elevated_paths: {} contains {}, which crab runs or trusts", path,
                                met->string());
-        if (const auto met = services_.own->linked_in(*file))
+        if (const auto met = own->linked_in(*file))
             return fmt::format("elevated_paths: {} holds a hard link of {}, which is crab's own",
                                path, met->string());
         for (const Worktree& worktree : services_.worktrees->all()) {
@@ -466,7 +467,7 @@ Result<CommandRequest> CommandHost::order_of(const core::AdmittedCall& call,
             ErrorCode::kPolicyUnenforceable,
             "no seccomp filter for these labels can be made here; crab doctor shows what can");
     if (worktree != nullptr && order.request.worktree_writable) order.quota = worktree->quota;
-    order.own = services_.own;
+    order.own = services_.own->get();
     if (order.request.network == NetworkAccess::kProxy) order.egress = options_.egress;
     order.user = {.call_id = std::string(call.call().id),
                   .trace_id = std::string(call.call().context.trace_id),

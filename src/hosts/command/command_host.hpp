@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
+#include "base/published.hpp"
 #include "base/secret.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/timer_wheel.hpp"
@@ -37,7 +38,9 @@ struct CommandServices {
     /// For `env: {NAME: {secret: name}}`
     std::map<std::string, Secret<std::string>, std::less<>> secrets{};
     /// Hidden from commands
-    std::shared_ptr<const ProtectedFiles> own = std::make_shared<const ProtectedFiles>();
+    using OwnFiles = Published<ProtectedFiles>;
+    std::shared_ptr<const OwnFiles> own =
+        std::make_shared<const OwnFiles>(std::make_shared<const ProtectedFiles>());
     /// Read-only for commands
     std::shared_ptr<const ProtectedFiles> relied_on = std::make_shared<const ProtectedFiles>();
 };
