@@ -88,6 +88,12 @@ Task<void> EventPump::run(EventReceiver& receiver) {
                 "the lease of this stream has ended; make another one and open a new stream");
             co_return;
         }
+        if (certificate_has_ended()) {
+            receiver.close(kPolicyViolation,
+                           "the certificate that opened this stream has expired; renew the "
+                           "pairing and open a new stream");
+            co_return;
+        }
         take_acknowledgements();
         Task<Step> next = unacknowledged_.size() >= kMostUnacknowledged
                               ? wait_for_acknowledgement(receiver)
@@ -105,9 +111,11 @@ void EventPump::take_acknowledgements() {
     paused_since_ = services_.clock.steady_now();
 }
 
-/// Until `end`, or until the lease is to be looked at again.
+/// Until `end`, or until the lease and the certificate are to be looked at again: the system clock
+/// may be set.
 Deadline EventPump::wait_until(SteadyTime end) const {
-    return request_.lease.empty() ? end : std::min(end, services_.clock.steady_now() + kLeaseCheck);
+    if (request_.lease.empty() && !request_.good_until) return end;
+    return std::min(end, services_.clock.steady_now() + kLeaseCheck);
 }
 
 Task<EventPump::Step> EventPump::wait_for_acknowledgement(EventReceiver& receiver) {
@@ -145,7 +153,7 @@ Task<EventPump::Step> EventPump::send_some(EventReceiver& receiver) {
     }
     bool sent = false;
     for (const auto& event : *events) {
-        if (lease_has_ended()) break;
+        if (lease_has_ended() || certificate_has_ended()) break;
         position_ = event->position;
         if (!wants(event->event)) continue;
         receiver.send(*event);

@@ -47,7 +47,7 @@ public:
     /// How long a full window may stay without an acknowledgement
     static constexpr std::chrono::seconds kPatience{60};
     static constexpr std::chrono::seconds kKeepAlive{15};
-    /// How soon a stream ends after the lease that it named
+    /// How soon a stream ends after the lease that it named, or its certificate
     static constexpr std::chrono::seconds kLeaseCheck{1};
 
     /// `after`: where the stream starts. Begins the stream: an older one of its subscription ends.
@@ -74,6 +74,9 @@ private:
     bool lease_has_ended() const {
         return !request_.lease.empty() &&
                !services_.access.is_lease_active(*principal_, request_.lease);
+    }
+    bool certificate_has_ended() const {
+        return request_.good_until && services_.clock.system_now() > *request_.good_until;
     }
     Deadline wait_until(SteadyTime end) const;
 

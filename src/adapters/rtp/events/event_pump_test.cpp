@@ -165,6 +165,23 @@ TEST_F(EventPumpTest, AStreamWhoseLeaseHasEndedIsClosedAndSaysSo) {
     EXPECT_THAT(other.receiver.sent, ElementsAre("1", "2")) << "it has named none";
 }
 
+TEST_F(EventPumpTest, AStreamEndsWithTheCertificateThatOpenedItAndSaysSo) {
+    EventRequest request;
+    request.good_until = loop.clock.system_now() + std::chrono::hours(1);
+    Running& stream = start(request);
+    request.subscription = "renewed";
+    request.good_until = loop.clock.system_now() + std::chrono::hours(9);
+    Running& other = start(request);
+    publish("1");
+    loop.clock.set_system_clock(std::chrono::hours(2));
+    publish("2");
+    loop.advance(EventPump::kLeaseCheck);   // although nothing happens
+    EXPECT_TRUE(stream.task->ended());
+    EXPECT_EQ(stream.receiver.code, 1008);
+    EXPECT_THAT(stream.receiver.sent, ElementsAre("1"));
+    EXPECT_THAT(other.receiver.sent, ElementsAre("1", "2"));
+}
+
 TEST_F(EventPumpTest, AToolHostSeesOnlyCallsThatWereSentToIt) {  // 84
     Running& host = start({}, core::principal_of("tool_host/east", {core::Role::kToolHost}));
     Running& other = start({}, core::principal_of("operator/gin", {core::Role::kCliAdmin}));

@@ -49,6 +49,8 @@ struct EventRequest {
     bool remember = true;  ///< extension: false for streams without a stored subscription
     bool earliest = false;
     std::optional<core::EventPosition> cursor;
+    /// Not asked: the end of the certificate that the stream is opened with
+    std::optional<SystemTime> good_until{};
 };
 /// Errors: kInvalidArgs for unknown or repeated parameters and bad values.
 Result<EventRequest> parse_event_query(std::string_view query);

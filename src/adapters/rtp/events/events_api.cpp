@@ -40,10 +40,14 @@ int status_of(ErrorCode code) {
                                              : 500;
 }
 
+std::optional<crypto::Certificate> certificate_of(const net::HttpRequest& request) {
+    if (!request.tls || request.connection == nullptr) return std::nullopt;
+    auto certificate = crypto::Certificate::from_der(request.connection->peer_certificate_der());
+    return certificate ? std::optional(std::move(*certificate)) : std::nullopt;
+}
+
 std::string fingerprint_of(const net::HttpRequest& request) {
-    if (!request.tls || request.connection == nullptr) return {};
-    const std::string der = request.connection->peer_certificate_der();
-    const auto certificate = crypto::Certificate::from_der(der);
+    const auto certificate = certificate_of(request);
     return certificate ? certificate->fingerprint() : std::string();
 }
 
@@ -172,6 +176,8 @@ std::expected<EventRequest, EventsApi::Refusal> EventsApi::check(const net::Http
     auto request = parse_event_query(asked.query());
     if (!request) return std::unexpected(Refusal{400, "INVALID_ARGS", request.error().message});
     request->lease = named_lease(asked);
+    if (const auto certificate = certificate_of(asked))
+        request->good_until = certificate->not_after();
     const trust::ActionScope scope{.tenant = request->filter.tenant,
                                    .agent_id = request->filter.agent_id,
                                    .session_id = request->filter.session_id};
