@@ -12,7 +12,7 @@ from support import rtp
 from support.case import GatewayCase
 from support.device import Device, tool
 from support.gateway import program
-from support.wait import eventually
+from support.wait import Stopwatch, eventually
 
 READS = {"annotations": {"read_only": True}}
 
@@ -100,9 +100,9 @@ class AwayTest(GatewayCase):
             (answer["status"], answer["error"]["code"]),
             ("retryable_error", "DEPENDENCY_UNAVAILABLE"),
         )
-        self.assertEqual(
-            self.call(name, 20_000, timeout_ms=200)["error"]["code"], "DEPENDENCY_UNAVAILABLE"
-        )
+        for said in (answer, self.call(name, 20_000, timeout_ms=200)):
+            self.assertEqual(said["error"]["code"], "DEPENDENCY_UNAVAILABLE")
+            self.assertRegex(said["error"]["message"], "away.*nothing was run.*call again")
 
     def test_a_call_that_waits_is_cancelled_by_its_id_and_only_by_those_who_may(self) -> None:
         _, name = self.left(**READS)
@@ -113,8 +113,24 @@ class AwayTest(GatewayCase):
         )
         self.assertEqual(self.waiting(), 1)
         self.assertEqual(self.gateway.cancel("patient-1").json()["status"], "cancelling")
-        self.assertEqual(call.result(20)["error"]["code"], "CANCELLED")
+        error = call.result(20)["error"]
+        self.assertEqual(error["code"], "CANCELLED")
+        self.assertRegex(error["message"], "cancelled while it waited.*nothing was run")
         self.assertEqual(self.waiting(), 0)
+
+    def test_a_gateway_that_stops_says_so_at_once_to_calls_that_wait(self) -> None:
+        _, name = self.left(**READS)
+        call = self.start(name)
+        eventually(lambda: self.waiting() == 1, "the call waits")
+        watch = Stopwatch()
+        self.gateway.stop()
+        self.addCleanup(self.gateway.start)
+        said = call.result(20)
+        self.assertEqual(
+            (said["status"], said["error"]["code"]), ("retryable_error", "DEPENDENCY_UNAVAILABLE")
+        )
+        self.assertRegex(said["error"]["message"], "gateway is stopping.*nothing was run")
+        self.assertLess(watch.seconds, 8, "the stop waited for the device")
 
     def test_crab_call_waits_if_it_is_told_to(self) -> None:
         token, name = self.left(**READS)

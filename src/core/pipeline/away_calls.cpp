@@ -27,6 +27,35 @@ AwayCalls::Place::~Place() {
     std::erase(calls_.places_, this);
 }
 
+std::optional<Error> AwayCalls::Place::ended() const {
+    if (cancelled_)
+        return Error{.code = ErrorCode::kCancelled,
+                     .message =
+                         "the call was cancelled while it waited for a device that is away; "
+                         "nothing was run",
+                     .details = {},
+                     .retryable = false,
+                     .retry_after = {}};
+    if (!stopped_) return std::nullopt;
+    return Error{.code = ErrorCode::kUnavailable,
+                 .message =
+                     "the gateway is stopping and the device is still away; nothing was "
+                     "run, so call again when the gateway is back",
+                 .details = {},
+                 .retryable = true,
+                 .retry_after = {}};
+}
+
+Error AwayCalls::not_back() {
+    return {.code = ErrorCode::kUnavailable,
+            .message =
+                "the device that has this tool is away and did not come back in time; "
+                "nothing was run, so call again when it is back, or wait longer",
+            .details = {},
+            .retryable = true,
+            .retry_after = {}};
+}
+
 void AwayCalls::left(ConnectionId connection, std::span<const ToolRef> tools) {
     std::vector<ToolRef> kept;
     std::ranges::copy_if(tools, std::back_inserter(kept),
@@ -86,6 +115,7 @@ Result<void> AwayCalls::keep(Place& place) {
                   .retryable = true,
                   .retry_after = Milliseconds(1'000)});
     }
+    place.stopped_ = stopping_;
     places_.push_back(&place);
     return {};
 }
@@ -104,6 +134,19 @@ std::size_t AwayCalls::cancel(
     }
     for (const auto& waiter : meant) waiter->wake();
     return meant.size();
+}
+
+void AwayCalls::stop() {
+    std::vector<std::shared_ptr<RemoteWaiter>> all;
+    {
+        const std::scoped_lock lock(mutex_);
+        stopping_ = true;
+        for (Place* place : places_) {
+            place->stopped_ = true;
+            all.push_back(place->waiter_);
+        }
+    }
+    for (const auto& waiter : all) waiter->wake();
 }
 
 std::size_t AwayCalls::waiting() const {

@@ -14,6 +14,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ namespace crab::core {
 /// Bounded in devices and calls. Thread-safe.
 class AwayCalls {
 public:
+    /// What a call ends with whose device did not come: nothing was run.
+    static Error not_back();
+
     struct Options {
         /// Disconnected devices to remember; the oldest is dropped
         std::size_t devices = 4'096;
@@ -44,13 +48,13 @@ public:
     void came(std::span<const ToolRef> tools);
 
     /// A waiting call, which came() may wake during its lifetime. Its tool may have returned
-    /// already: resolve again before the first wait().
+    /// already, or the call ended: look at both before each wait().
     class Place {
     public:
         ~Place();
         [[nodiscard]] Waiter::Wait wait(Deadline deadline) { return waiter_->wait(deadline); }
-        /// Whether it was cancelled by id.
-        bool cancelled() const { return cancelled_; }
+        /// Why it ends without having waited to its end: it was cancelled by its id, or stop().
+        std::optional<Error> ended() const;
 
     private:
         friend class AwayCalls;
@@ -60,7 +64,7 @@ public:
         const std::string tool_, id_, tenant_;
         const PrincipalRef principal_;
         const std::shared_ptr<RemoteWaiter> waiter_;
-        std::atomic<bool> cancelled_ = false;
+        std::atomic<bool> cancelled_ = false, stopped_ = false;
     };
     /// Registers `call`. Errors: kToolNotFound when no disconnected device had the tool,
     /// kRateLimited when too many calls wait.
@@ -71,6 +75,9 @@ public:
     std::size_t cancel(
         std::string_view call_id,
         const std::function<bool(const Principal& owner, std::string_view tenant)>& allowed);
+
+    /// Ends all that waits, so that a gateway that stops need not wait for devices.
+    void stop();
 
     std::size_t waiting() const;
 
@@ -85,6 +92,7 @@ private:
     mutable OrderedMutex<LockRank::kAwayCalls> mutex_;
     std::deque<ConnectionId> gone_;
     std::list<Place*> places_;
+    bool stopping_ = false;
 };
 
 }  // namespace crab::core

@@ -76,7 +76,7 @@ TEST_F(AwayCallsTest, ACallWakesWhenItsToolComesByEitherOfItsNames) {
         come(reading("thermometer", "kitchen", ConnectionId{2}));
         loop.settle();
         EXPECT_EQ(waited->get(), WaitEnd::kWoken) << name;
-        EXPECT_FALSE((*place)->cancelled());
+        EXPECT_EQ((*place)->ended(), std::nullopt);
     }
 }
 
@@ -162,9 +162,29 @@ TEST_F(AwayCallsTest, ACancelByIdEndsTheWaitOfThoseWhoMayBeCancelled) {
     EXPECT_EQ(calls.cancel("c1", anns_own), 1u);
     EXPECT_EQ(calls.cancel("c9", anns_own), 0u);
     loop.settle();
-    EXPECT_TRUE(ann_waits->ended() && (*anns)->cancelled());
-    EXPECT_FALSE(bob_waits->ended() || (*bobs)->cancelled());
-    EXPECT_FALSE(other_waits->ended() || (*other)->cancelled());
+    EXPECT_TRUE(ann_waits->ended() && (*anns)->ended());
+    EXPECT_EQ((*anns)->ended()->code, ErrorCode::kCancelled);
+    EXPECT_FALSE(bob_waits->ended() || (*bobs)->ended());
+    EXPECT_FALSE(other_waits->ended() || (*other)->ended());
+}
+
+TEST_F(AwayCallsTest, AGatewayThatStopsEndsWhatWaitsAndWhatComesLater) {
+    const ToolRef tool = reading("thermometer", "kitchen", ConnectionId{1});
+    leave(ConnectionId{1}, tool);
+    const auto place = enter("thermometer");
+    ASSERT_TRUE(place);
+    const auto waits = wait(*place);
+    calls.stop();
+    loop.advance(0ms);
+    EXPECT_TRUE(waits->ended());
+    const auto later = enter("thermometer");
+    for (const Place* each : {&*place, &*later}) {
+        const auto why = (*each)->ended();
+        ASSERT_TRUE(why);
+        EXPECT_EQ(why->code, ErrorCode::kUnavailable);
+        EXPECT_TRUE(why->retryable);
+        EXPECT_NE(why->message.find("stopping"), std::string::npos);
+    }
 }
 
 }  // namespace

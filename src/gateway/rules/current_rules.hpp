@@ -21,6 +21,8 @@ public:
     Result<void> start() override;
     Result<Change> prepare(const config::GatewayConfig& next) override;
     void add_metrics(core::MetricsPage& page) override;
+    /// No call waits for a device any more.
+    void drain() override { away_->stop(); }
 
     Published<core::CallRules>& rules() { return *rules_; }
     core::AwayCalls& away() { return *away_; }

@@ -116,16 +116,15 @@ Task<std::optional<Error>> AskableCalls::wait_for_tool(ParkedCall& parked, Owned
     while (is_missing()) {
         // what had begun before is in the ledger, and the pipeline tells it
         if (loop_.now() >= until && owned.again) co_return std::nullopt;
-        if (loop_.now() >= until)
-            co_return Error{.code = ErrorCode::kUnavailable,
-                            .message =
-                                "the source of this tool is away and did not come back in "
-                                "time; nothing was run"};
+        if (loop_.now() >= until) co_return core::AwayCalls::not_back();
+        if (auto ended = place ? place->ended() : std::nullopt) co_return std::move(*ended);
         const WaitEnd end = place ? co_await place->wait(until)
                                   : co_await pause.wait(std::min(until, loop_.now() + kPause));
-        if (end == WaitEnd::kCancelled || (place && place->cancelled()))
+        if (end == WaitEnd::kCancelled && !(place && place->ended()))
             co_return Error{.code = ErrorCode::kCancelled,
-                            .message = "the call was cancelled while its tool was away"};
+                            .message =
+                                "the call was cancelled while its tool was away; nothing "
+                                "was run"};
         // its name may have been one that only the lists knew
         if (auto planned = plans_.plan(owned.request)) owned.plan = std::move(*planned);
     }

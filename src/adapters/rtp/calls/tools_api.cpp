@@ -205,24 +205,13 @@ Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange
     if (call.timeout) call.caller_deadline = now + *call.timeout;
     const Deadline until = std::min<Deadline>(call.caller_deadline, now + Milliseconds(*given));
     while (is_away()) {
+        if (auto ended = (*place)->ended()) co_return std::move(*ended);
         const WaitEnd how = co_await (*place)->wait(until);
-        if (how == WaitEnd::kCancelled)
+        if (how == WaitEnd::kCancelled && !(*place)->ended())
             co_return fail(ErrorCode::kCancelled,
-                           "the caller left while its call waited for a device")
+                           "the caller left while its call waited for a device; nothing was run")
                 .error();
-        if ((*place)->cancelled())
-            co_return fail(ErrorCode::kCancelled,
-                           "the call was cancelled while it waited for a device; nothing was run")
-                .error();
-        if (how == WaitEnd::kExpired && is_away()) {
-            co_return Error{.code = ErrorCode::kUnavailable,
-                            .message =
-                                "the device that has this tool is away and did not come back in "
-                                "time; nothing was run",
-                            .details = {},
-                            .retryable = true,
-                            .retry_after = {}};
-        }
+        if (how == WaitEnd::kExpired && is_away()) co_return core::AwayCalls::not_back();
     }
     co_return std::nullopt;
 }
