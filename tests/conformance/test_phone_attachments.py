@@ -183,6 +183,23 @@ class Seeing:
             401,
         )
 
+    def test_a_webhook_refuses_what_it_cannot_pass_on(self) -> None:
+        self.model.script(Answer("never said"))
+        token = self.new_token()
+        for member, value in (
+            ("attachments", [{"type": "image", "id": "att_" + "0" * 32}]),
+            ("attachments", {}),
+            ("files", [{}]),
+        ):
+            answer = self.gateway.fetch(
+                "POST", "/webhook", token, body={"message": "see", member: value}
+            )
+            self.assertEqual((answer.status, answer.json()["code"]), (400, "INVALID_ARGS"))
+            self.assertIn(f"/{member}: a webhook takes text alone", answer.json()["error"])
+        self.assertEqual(self.model.requests, [])
+        body = {"message": "see", "attachments": [], "files": None}
+        self.assertEqual(self.gateway.fetch("POST", "/webhook", token, body=body).status, 200)
+
     def test_a_photo_that_a_tool_takes_is_seen(self) -> None:
         name, token = self.unique("take_photo"), self.new_token("phone")
         phone = self.phone(token)

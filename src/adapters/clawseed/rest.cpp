@@ -187,6 +187,23 @@ void respond_no_session(net::HttpExchange& exchange, const Error& error) {
     exchange.respond_error(status, token_of(error.code), error.message);
 }
 
+/// Why a webhook's question cannot be asked. What it cannot pass on is never dropped silently.
+std::optional<std::string> wrong_question(json::Element question) {
+    if (json::get_string(question, "message").value_or("").empty())
+        return "/message: required, a string that is not empty";
+    for (const std::string_view member : {"attachments", "files"}) {
+        const auto value = json::get(question, member);
+        simdjson::dom::array list;
+        if (!value || value->is_null()) continue;
+        if (value->get(list) != simdjson::SUCCESS || list.size() > 0)
+            return fmt::format(
+                "/{}: a webhook takes text alone; send it in a `message` over the "
+                "chat's WebSocket",
+                member);
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 Task<void> Front::pair(net::HttpExchange& exchange) {
@@ -404,14 +421,13 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
     const ScopeExit done([this] { parser_.shrink(); });
     const net::HttpRequest& request = exchange.request();
     const auto root = parser_.parse(request.body);
-    const auto message = root ? json::get_string(root->element(), "message") : std::nullopt;
-    if (!message || message->empty()) {
-        exchange.respond_error(400, "INVALID_ARGS",
-                               "/message: required, a string that is not empty");
+    const auto wrong = root ? wrong_question(root->element()) : root.error().message;
+    if (wrong) {
+        exchange.respond_error(400, "INVALID_ARGS", *wrong);
         co_return;
     }
     WebhookQuestion question{
-        .content = std::string(*message),
+        .content = std::string(*json::get_string(root->element(), "message")),
         .persona = std::string(json::get_string(root->element(), "persona")
                                    .value_or(request.find("x-persona").value_or(""))),
         .session_id = std::string(request.find("x-session-id").value_or("")),
