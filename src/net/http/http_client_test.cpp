@@ -231,8 +231,12 @@ TEST(HttpReply, ADateToRetryAfterCountsFromTheAnswersOwn) {
     EXPECT_EQ(reply.retry_after(now), 24h);
     reply.headers = {{"Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"}};
     EXPECT_EQ(reply.retry_after(now), 67s) << "without one from our own clock";
-    reply.headers[0].second = "soon";
-    EXPECT_EQ(reply.retry_after(now), std::nullopt);
+    for (const char* wrong : {"soon", "-1", "1.5", "99999999999 s", ""}) {
+        reply.headers[0].second = wrong;
+        EXPECT_EQ(reply.retry_after(now), std::nullopt) << wrong;
+    }
+    reply.headers[0].second = "99999999999999999999";
+    EXPECT_EQ(reply.retry_after(now), 24h) << "more than a number holds is long, not nothing";
 }
 
 TEST_F(HttpClientTest, ASinkTakesTheBodyAsItComesAndTheConnectionIsKept) {

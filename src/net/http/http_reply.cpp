@@ -33,8 +33,11 @@ std::optional<Milliseconds> parse_retry_after(std::string_view text, std::string
     constexpr std::chrono::seconds kDay{86'400};
     unsigned seconds = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (problem == std::errc() && end == text.data() + text.size())
-        return std::min(std::chrono::seconds(seconds), kDay);
+    if (!text.empty() && end == text.data() + text.size()) {
+        // a number beyond all measure asks for long, not for nothing
+        if (problem == std::errc::result_out_of_range) return kDay;
+        if (problem == std::errc()) return std::min(std::chrono::seconds(seconds), kDay);
+    }
     const auto then = parse_http_date(text);
     if (!then) return std::nullopt;
     const SystemTime from = parse_http_date(date).value_or(now);
