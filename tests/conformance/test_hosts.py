@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import signal
 import stat
@@ -15,6 +16,7 @@ from typing import Any
 from support import rtp
 from support.gateway import Gateway, program
 from support.host import Host
+from support.http import fetch
 
 
 def entry(text: str) -> dict[str, Any]:
@@ -149,6 +151,74 @@ class MemoryTest(HostCase):
             self.host.code("memory.append", entry("twice"), idempotency_key="k"), "CONFLICT"
         )
         self.assertEqual(self.host.texts("once"), ["once"])
+
+    def test_two_callers_of_a_gateway_with_one_key_do_not_meet(self) -> None:
+        acts = [{"principal": f"caller/{who}", "act_for": ["planner"]} for who in ("ann", "bob")]
+        said = {
+            "idempotency_key": "k",
+            "call_id": "c1",
+            "context": {"agent_id": "planner", "session_id": "s"},
+        }
+        with Gateway(
+            {"hosts": [{"name": "memory", "unix": str(self.host.socket)}], "policy": acts}
+        ) as gateway:
+            gateway.wait_listed("memory.append")
+            texts = {"ann": entry("one text"), "bob": entry("one text"), "tester": entry("a third")}
+            first = {
+                who: gateway.call("memory.append", text, caller=who, **said).result
+                for who, text in texts.items()
+            }
+            ids = {each["entries"][0]["entry_id"] for each in first.values()}
+            self.assertEqual(len(ids), 3, "nobody was given the outcome of another")
+            self.crash()
+            for who, text in texts.items():
+                # through another gateway's eyes: what the host itself knows
+                digest = hashlib.sha256(f"caller/{who}".encode()).hexdigest()[:32]
+                agent = "planner" if who != "tester" else "caller/tester/planner"
+                request = rtp.call_request(
+                    "memory.append",
+                    text,
+                    **{**said, "context": {"agent_id": agent, "session_id": "s"}},
+                )
+                again = fetch(
+                    self.host.socket,
+                    "POST",
+                    "/v1/tools/call",
+                    {"Crab-Principal": digest},
+                    request,
+                    timeout=10,
+                )
+                self.assertEqual(again.json()["result"], first[who])
+
+    def test_what_a_gateway_sent_before_it_named_its_callers_does_not_run_again(self) -> None:
+        said = {"idempotency_key": "k", "call_id": "old"}
+        first = self.host.result("memory.append", entry("before the update"), **said)
+        self.crash()
+        request = rtp.call_request("memory.append", entry("before the update"), **said)
+        again = fetch(
+            self.host.socket,
+            "POST",
+            "/v1/tools/call",
+            {"Crab-Principal": "ann"},
+            request,
+            timeout=10,
+        )
+        self.assertEqual(again.json()["result"], first)
+        self.assertEqual(self.host.texts("update"), ["before the update"])
+
+    def test_a_cancel_reaches_the_calls_of_its_caller_only(self) -> None:
+        def post(path: str, who: str, body: dict[str, Any]) -> dict[str, Any]:
+            return fetch(
+                self.host.socket, "POST", path, {"Crab-Principal": who}, body, timeout=10
+            ).json()
+
+        wanted = {"version": "v1", "tenant_id": "default", "call_id": "early"}
+        self.assertEqual(post("/v1/tools/cancel", "ann", wanted)["status"], "not_found")
+        request = rtp.call_request(
+            "memory.append", entry("not cancelled"), call_id="early", tenant_id="default"
+        )
+        self.assertEqual(post("/v1/tools/call", "bob", request)["status"], "ok")
+        self.assertEqual(post("/v1/tools/call", "ann", request)["error"]["code"], "CANCELLED")
 
     def test_what_was_answered_survives_a_crash_and_so_does_its_key(self) -> None:
         first = self.host.result("memory.append", entry("before the crash"), idempotency_key="k")

@@ -3,6 +3,7 @@ gateway."""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
 import unittest
@@ -129,6 +130,45 @@ class CallTest(ToolHostCase):
         calls = [self.gateway.start_call("read", {"n": n}) for n in range(100)]
         self.assertEqual([call.result(15).result["n"] for call in calls], list(range(100)))
         self.assertLessEqual(len(self.one._links), 64 + 8)
+
+
+class CallersApartTest(ToolHostCase):
+    """`Crab-Principal`: docs/protocols/rtp.md, section 3, "Idempotency"."""
+
+    def principals_of(self, host: ToolHost, tool: str, caller: str) -> list[str | None]:
+        call_id = self.unique("whose")
+        self.gateway.call(tool, call_id=call_id, caller=caller)
+        return [call.headers.get("crab-principal") for call in host.calls_of(call_id)]
+
+    def test_a_host_that_did_not_ask_is_not_told_whose_a_call_is(self) -> None:
+        self.assertEqual(self.principals_of(self.one, "write", "ann"), [None])
+        self.behave(lambda request: None)
+        call = self.gateway.start_call("read", call_id="nobodys")
+        eventually(lambda: self.one.calls_of("nobodys"), "the host has it")
+        self.gateway.cancel("nobodys")
+        call.result(10)
+        self.one.wait_cancel()
+        self.assertNotIn("crab-principal", self.one.cancel_headers[-1])
+
+    def test_one_that_keeps_callers_apart_is_told_by_a_digest_the_same_each_time(self) -> None:
+        apart = ToolHost(self.folder / "late", host_tool("own", side_effects=True, idempotent=True))
+        apart.says = {"keeps_callers_apart": True}
+        apart.start()
+        self.addCleanup(apart.stop)
+        self.gateway.wait_listed("own")
+        ann = hashlib.sha256(b"caller/ann").hexdigest()[:32]
+        self.assertEqual(self.principals_of(apart, "own", "ann"), [ann])
+        apart.behave = lambda request: request.fail("RATE_LIMITED", "retryable_error")
+        self.assertEqual(self.principals_of(apart, "own", "ann"), [ann] * 3)
+        apart.behave = lambda request: request.answer()
+        self.assertNotEqual(self.principals_of(apart, "own", "bob"), [ann])
+        apart.behave = lambda request: None
+        call = self.gateway.start_call("own", call_id="anns", caller="ann")
+        eventually(lambda: apart.calls_of("anns"), "the host has it")
+        self.gateway.cancel("anns", caller="ann")
+        call.result(10)
+        apart.wait_cancel()
+        self.assertEqual(apart.cancel_headers[-1]["crab-principal"], ann)
 
 
 class DiscoveryTest(ToolHostCase):

@@ -12,13 +12,13 @@ namespace {
 
 constexpr Milliseconds kAfterwards{50};  // a reply leaves so long after the deadline (rtp.md, 3)
 
+}  // namespace
+
 LedgerKey ledger_key(const Call& call, const Principal& principal) {
     return {.tenant = call.tenant,
             .principal = principal.id,
             .key = call.idempotency_key.empty() ? call.id : call.idempotency_key};
 }
-
-}  // namespace
 
 CallInProgress::CallInProgress(AuthenticatedCall arrived, LoopServices& services,
                                WhileRunning while_running, TaskChain& tasks)

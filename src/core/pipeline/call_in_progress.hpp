@@ -18,6 +18,9 @@ namespace crab::core {
 
 class LateCall;
 
+/// By what repeats of `call` by that principal are known; views of both.
+LedgerKey ledger_key(const Call& call, const Principal& principal);
+
 /// State of one call from its arrival to its end, shared by the stages. Lives in Pipeline::run.
 struct CallInProgress {
     /// Starts the timeline, sets missing id and tenant, and lists the call as running. `tasks` is

@@ -173,6 +173,13 @@ std::vector<RegistrySnapshot::Listed> Pipeline::list_for(View view) {
     return listed;
 }
 
+Task<bool> Pipeline::has_recorded(const Call& call, const Principal& principal, Deadline deadline) {
+    if (loop_.shared.journal == nullptr) co_return false;
+    const LedgerKey key = ledger_key(call, principal);
+    const auto entry = co_await loop_.shared.journal->find(key, deadline, &loop_.timers);
+    co_return entry && entry->status != LedgerStatus::kAbsent;
+}
+
 Result<ToolRef> Pipeline::resolve(const Principal& principal, std::string_view tenant,
                                   std::string_view name) {
     return loop_.registry.get()->resolve(view_of(principal, tenant), name);

@@ -56,6 +56,10 @@ public:
     Result<ToolRef> resolve(const Principal& principal, std::string_view tenant,
                             std::string_view name);
 
+    /// Whether a call of that principal, tenant and key is recorded on disk. False, too, when that
+    /// cannot be read.
+    Task<bool> has_recorded(const Call& call, const Principal& principal, Deadline deadline);
+
     /// Whether calls of `principal` may name this tenant.
     bool may_act_in(const Principal& principal, std::string_view tenant) {
         return rules()->may_act_in(principal, tenant);

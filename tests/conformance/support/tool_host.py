@@ -92,6 +92,8 @@ class ToolHost:
         self.behave: Callable[[Request], None] = lambda request: request.answer()
         self.calls: list[Request] = []
         self.cancels: list[dict[str, Any]] = []
+        self.cancel_headers: list[dict[str, str]] = []
+        self.says: dict[str, Any] = {}  # in the list, beside the tools
         self.lists = 0
         self._links: set[socket.socket] = set()
         self._listener: socket.socket | None = None
@@ -150,17 +152,14 @@ class ToolHost:
     ) -> None:
         if (method, target) == ("GET", "/v1/tools"):
             self.lists += 1
-            link.sendall(
-                http(
-                    200,
-                    json.dumps({"version": "v1", "service": "test", "tools": self.tools}).encode(),
-                )
-            )
+            said = {"version": "v1", "service": "test", **self.says, "tools": self.tools}
+            link.sendall(http(200, json.dumps(said).encode()))
         elif (method, target) == ("POST", "/v1/tools/call"):
             request = Request(link, headers, json.loads(body))
             self.calls.append(request)
             self.behave(request)
         elif (method, target) == ("POST", "/v1/tools/cancel"):
+            self.cancel_headers.append(headers)
             self.cancels.append(json.loads(body))
             link.sendall(
                 http(

@@ -2,6 +2,7 @@
 
 #include "base/encoding.hpp"
 #include "core/call/plain_form.hpp"
+#include "crypto/digest.hpp"
 #include "json/duplicates.hpp"
 #include "json/element.hpp"
 #include "json/writer.hpp"
@@ -20,6 +21,7 @@ using json::Element;
 
 constexpr std::size_t kMaxText = 256;
 constexpr std::int64_t kMaxTimeoutMs = 120'000;
+constexpr std::size_t kPrincipalDigits = 32;
 constexpr std::array<std::string_view, 4> kOrigins{"agent_turn", "cron", "operator", "system"};
 
 std::unexpected<CallRefusal> bad_form(std::string message) {
@@ -213,6 +215,10 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
     call.args = root->raw(*said.args);
     call.parsed_args = parser.lend(*said.args);
     return {};
+}
+
+std::string principal_on_wire(std::string_view id) {
+    return crypto::sha256_hex(id).substr(0, kPrincipalDigits);
 }
 
 std::string_view wire_code(ErrorCode code) {

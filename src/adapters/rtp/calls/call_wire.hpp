@@ -24,6 +24,14 @@ struct CallRefusal {
 std::expected<void, CallRefusal> parse_call_request(std::string_view body, json::Parser& parser,
                                                     std::string& texts, core::Call& call);
 
+/// Names whom a gateway calls for, to hosts whose list says `keeps_callers_apart`: what this is of
+/// one caller meets no call, key or cancel of another.
+inline constexpr std::string_view kPrincipalHeader = "crab-principal";
+
+/// What stands for a principal in `Crab-Principal`: 32 hexadecimal digits of its SHA-256, since
+/// names are in any script, and a host need not know them.
+std::string principal_on_wire(std::string_view id);
+
 /// The protocol's code for an error, and its status word.
 std::string_view wire_code(ErrorCode code);
 std::string_view wire_status(const core::Outcome& outcome);

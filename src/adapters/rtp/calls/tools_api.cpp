@@ -12,8 +12,14 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace crab::rtp {
 namespace {
+
+constexpr std::size_t kMostNamed = 128;  // bytes of a principal's name
+// for finding out whether a gateway sent a call before it said whose it is
+constexpr std::chrono::seconds kRecalled{5};
 
 std::string_view word_of(core::CancelAnswer answer) {
     switch (answer) {
@@ -83,10 +89,23 @@ private:
 
 }  // namespace
 
+/// Whose call or cancel a request is. A gateway may say for whom it asks: then that one has calls,
+/// keys and cancels of its own here. Nobody gains by what is not true, for names of one gateway
+/// stay its own.
+core::PrincipalRef ToolsApi::caller_of(const net::HttpRequest& request,
+                                       core::PrincipalRef proven) const {
+    const auto named = request.find(kPrincipalHeader);
+    if (!named || named->empty() || !pipeline_.rules()->callers_are_gateways) return proven;
+    auto caller = std::make_shared<core::Principal>(*proven);
+    caller->id += fmt::format(" for {}", named->substr(0, kMostNamed));
+    return caller;
+}
+
 void ToolsApi::list(net::HttpExchange& exchange, const core::Principal& principal) {
     std::string& out = exchange.begin_response(200, net::kJsonType);
     out += R"({"version":"v1","service":)";
     json::append_quoted(out, service_);
+    if (pipeline_.rules()->callers_are_gateways) out += R"(,"keeps_callers_apart":true)";
     out += R"(,"tools":[)";
     bool first = true;
     for (const auto& listed : pipeline_.list(principal)) {
@@ -132,7 +151,10 @@ void ToolsApi::add_routes(net::Routes<core::PrincipalRef>& routes, std::string_v
                 .request = "cancel_request",
                 .answers = {{200, "cancel_response"}},
                 .refusals = {400}},
-               [this](const Request& request) { cancel(request.exchange, *request.principal); });
+               [this](const Request& request) {
+                   cancel(request.exchange,
+                          *caller_of(request.exchange.request(), request.principal));
+               });
 }
 
 Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef principal,
@@ -153,6 +175,10 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
                              call.id, call.tool, 0, outcome);
         exchange.finish_response();
         co_return;
+    }
+    if (auto caller = caller_of(exchange.request(), principal); caller != principal) {
+        const Deadline soon = exchange.loop().clock().steady_now() + kRecalled;
+        if (!co_await pipeline_.has_recorded(call, *principal, soon)) principal = std::move(caller);
     }
     if (const auto wait = exchange.request().find("crab-away-wait-ms"); wait && away_ != nullptr) {
         if (auto refused = co_await wait_for_device(exchange, principal, call, *wait)) {

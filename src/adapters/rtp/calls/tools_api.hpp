@@ -41,7 +41,9 @@ public:
                     std::string_view front);
     /// `POST /v1/tools/cancel`.
     void cancel(net::HttpExchange& exchange, const core::Principal& principal);
+
 private:
+    core::PrincipalRef caller_of(const net::HttpRequest& request, core::PrincipalRef proven) const;
     Task<std::optional<Error>> wait_for_device(net::HttpExchange& exchange,
                                                core::PrincipalRef principal, core::Call& call,
                                                std::string_view wait_ms);

@@ -55,6 +55,7 @@ Task<Result<void>> HostDirectory::Watched::refresh(Deadline deadline) {
     };
     const auto found = co_await schemas_.run("host/" + name(), std::move(read));
     if (!found) co_return fail(found.error());
+    host->keep_callers_apart(found->keeps_callers_apart);  // before it is called
     offer(*found, host);
     list_ = *text;
     co_return Result<void>();

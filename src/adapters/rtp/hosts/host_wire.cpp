@@ -182,7 +182,7 @@ core::Outcome read_call_reply(const CallReply& reply, json::Parser& parser,
     return result;
 }
 
-Result<core::ToolList> read_discovery(std::string_view body, json::Parser& parser) {
+Result<Discovery> read_discovery(std::string_view body, json::Parser& parser) {
     auto root = parser.parse(body);
     if (!root)
         return fail(ErrorCode::kInternal,
@@ -191,7 +191,9 @@ Result<core::ToolList> read_discovery(std::string_view body, json::Parser& parse
         return fail(ErrorCode::kInternal, "the list of tools has no version v1");
     const auto tools = json::get_array(root->element(), "tools");
     if (!tools) return fail(ErrorCode::kInternal, "the list of tools has no array tools");
-    core::ToolList found;
+    Discovery found;
+    found.keeps_callers_apart =
+        json::get_bool(root->element(), "keeps_callers_apart").value_or(false);
     core::SchemaBudget budget;
     std::unordered_set<std::string> names;
     for (const Element element : *tools) {

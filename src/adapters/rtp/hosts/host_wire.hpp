@@ -40,8 +40,12 @@ struct CallReply {
 core::Outcome read_call_reply(const CallReply& reply, json::Parser& parser,
                               std::string_view call_id, std::string_view tool);
 
+/// What a host says of itself and its tools.
+struct Discovery : core::ToolList {
+    bool keeps_callers_apart = false;  ///< by `Crab-Principal`
+};
 /// Reads the body of `GET /v1/tools`: at most 1024 tools; an invalid one is dropped. Errors:
 /// kInternal when the document as a whole is invalid.
-Result<core::ToolList> read_discovery(std::string_view body, json::Parser& parser);
+Result<Discovery> read_discovery(std::string_view body, json::Parser& parser);
 
 }  // namespace crab::rtp

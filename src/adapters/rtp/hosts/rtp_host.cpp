@@ -1,8 +1,10 @@
 #include "adapters/rtp/hosts/rtp_host.hpp"
 
+#include "adapters/rtp/calls/call_wire.hpp"
 #include "net/codec/http_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -73,12 +75,17 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
     std::string body;
     body.reserve(512 + call.args().size());
     append_call_request(body, call, timeout_for_host(call.deadline() - now));
-    const net::HttpHeader trace{"traceparent", call.call().traceparent};
+    const std::string caller = caller_of(call);
+    std::array<net::HttpHeader, 2> headers;
+    std::size_t given = 0;
+    if (!call.call().traceparent.empty())
+        headers[given++] = {"traceparent", call.call().traceparent};
+    if (!caller.empty()) headers[given++] = {kPrincipalHeader, caller};
     const net::HttpCall request{.method = "POST",
                                 .target = call_target_,
                                 .content_type = net::kJsonType,
                                 .body = body,
-                                .headers = std::span(&trace, trace.value.empty() ? 0 : 1)};
+                                .headers = std::span(headers.data(), given)};
     net::HttpResult answer = co_await here.calls.send(request, call.deadline());
     if (!answer) co_return on_failure(here, call, *pass, std::move(answer.error()));
     pass->succeeded();
@@ -101,9 +108,9 @@ core::Outcome RtpHost::on_failure(LoopPart& here, const core::AdmittedCall& call
     if (code == ErrorCode::kUnavailable || (code == ErrorCode::kTimeout && now < call.deadline()))
         pass.failed(now);
     if (failure.written && code == ErrorCode::kTimeout)
-        send_cancel(here, call.call(), CancelReason::kTimeout);
+        send_cancel(here, call, CancelReason::kTimeout);
     if (failure.written && code == ErrorCode::kCancelled)
-        send_cancel(here, call.call(), CancelReason::kCancelled);
+        send_cancel(here, call, CancelReason::kCancelled);
     const std::string& why = failure.error.message;
     if (code == ErrorCode::kCancelled)
         return fail(ErrorCode::kCancelled,
@@ -139,19 +146,27 @@ core::Outcome RtpHost::on_failure(LoopPart& here, const core::AdmittedCall& call
             name(), why));
 }
 
-void RtpHost::send_cancel(LoopPart& here, const core::Call& call, CancelReason reason) {
-    if (here.tasks.size() >= kMostCancels) return;  // the host ends the call at its own deadline
-    std::string body;
-    append_cancel_request(body, tenant_on_wire(call), call.id, reason);
-    here.tasks.spawn("cancel at a tool host", post_cancel(here, cancel_target_, std::move(body)));
+/// Empty: the host is not told.
+std::string RtpHost::caller_of(const core::AdmittedCall& call) const {
+    return callers_apart_ ? principal_on_wire(call.principal()->id) : std::string();
 }
 
-Task<void> RtpHost::post_cancel(LoopPart& here, std::string target, std::string body) {
+void RtpHost::send_cancel(LoopPart& here, const core::AdmittedCall& call, CancelReason reason) {
+    if (here.tasks.size() >= kMostCancels) return;  // the host ends the call at its own deadline
+    std::string body;
+    append_cancel_request(body, tenant_on_wire(call.call()), call.call().id, reason);
+    here.tasks.spawn("cancel at a tool host",
+                     post_cancel(here, cancel_target_, std::move(body), caller_of(call)));
+}
+
+Task<void> RtpHost::post_cancel(LoopPart& here, std::string target, std::string body,
+                                std::string caller) {
+    const net::HttpHeader whose{kPrincipalHeader, caller};
     const net::HttpCall request{.method = "POST",
                                 .target = target,
                                 .content_type = net::kJsonType,
                                 .body = body,
-                                .headers = {}};
+                                .headers = std::span(&whose, caller.empty() ? 0 : 1)};
     co_await here.control.send(request, here.loop.clock().steady_now() + kCancelWithin);
 }
 

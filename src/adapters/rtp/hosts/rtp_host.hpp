@@ -6,6 +6,7 @@
 #include "core/call/tool_host.hpp"
 #include "net/http/http_client.hpp"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -42,6 +43,8 @@ public:
     /// `told` is called, on any loop, when the host does not know a tool that it has listed. Set
     /// before calls run.
     void on_unknown_tool(std::function<void()> told) { told_of_unknown_tool_ = std::move(told); }
+    /// Whether the host is told whose each call is: one that knows `Crab-Principal`.
+    void keep_callers_apart(bool apart) { callers_apart_ = apart; }
     const std::string& name() const { return options_.name; }
     const core::CircuitBreaker& breaker() const { return breaker_; }
 
@@ -57,12 +60,15 @@ private:
     LoopPart& part_here() const;
     core::Outcome on_failure(LoopPart& part, const core::AdmittedCall& call,
                              core::CircuitBreaker::Pass& pass, net::HttpFailure failure);
-    void send_cancel(LoopPart& part, const core::Call& call, CancelReason reason);
-    static Task<void> post_cancel(LoopPart& part, std::string target, std::string body);
+    std::string caller_of(const core::AdmittedCall& call) const;
+    void send_cancel(LoopPart& part, const core::AdmittedCall& call, CancelReason reason);
+    static Task<void> post_cancel(LoopPart& part, std::string target, std::string body,
+                                  std::string caller);
 
     const Options options_;
     const std::string call_target_, cancel_target_, list_target_;
     core::CircuitBreaker breaker_;
+    std::atomic<bool> callers_apart_ = false;
     std::vector<std::unique_ptr<LoopPart>> parts_;  ///< one for each loop
     std::function<void()> told_of_unknown_tool_;
 };
