@@ -123,6 +123,20 @@ class ChatsTest(PhoneCase):
         phone.send("regenerate")
         self.assertEqual(self.answer_of(self.turn(phone, None)), "Again.")
 
+    def test_its_stop_button_is_told_once_though_the_frame_comes_last(self) -> None:
+        token = self.new_token("phone")
+        phone = self.phone(token, session_id=self.unique("kitchen"))
+        self.model.script(Hold("I am thi"))
+        phone.send("message", content="think")
+        while phone.receive()["type"] != "chunk":
+            pass
+        path = f"/api/sessions/{phone.session_id}/abort"
+        self.assertEqual(self.rest("POST", path, token, b"{}").json()["status"], "aborted")
+        kinds = [frame["type"] for frame in self.turn(phone, None)]
+        phone.send("abort")
+        kinds += [frame["type"] for frame in phone.fence()]
+        self.assertEqual([kind for kind in kinds if kind.startswith("abort")], ["aborted"])
+
     def test_what_newer_apps_send_unasked_is_refused_and_never_dropped(self) -> None:
         phone = self.phone()
         for fields, code in (

@@ -21,6 +21,7 @@
 namespace crab::clawseed {
 namespace {
 
+constexpr std::chrono::seconds kOneStop{5};  // in which its frame follows its REST request
 constexpr std::string_view kInterrupted = "[interrupted by user]";
 constexpr std::string_view kBrokeOff = "[the answer broke off]";
 constexpr std::string_view kStopped = "[interrupted: the gateway stopped]";
@@ -233,6 +234,7 @@ public:
     std::string full_response;
     core::TurnSummary story;
     bool aborted = false, called_tools = false;
+    bool ended_by_asker = false;  ///< by an `abort` of its own connection
     std::optional<core::TurnMetrics> metrics;
 
 private:
@@ -438,6 +440,7 @@ void Chat::give_title(Turn& turn) {
 }
 
 void Chat::begin_turn(Turn& turn, const core::TurnAgent& agent) {
+    told_aborted_ = {};
     turn.story.agent = agent.name;
     turn.story.tenant = principal_->tenant_for(agent.tenant);
     if (core::TurnLog* const log = hub_.services().turn_log) log->begun(turn.story);
@@ -456,6 +459,8 @@ void Chat::end_turn(Turn& turn, Result<std::string>& answer, bool cancelled) {
         answer = fail(ErrorCode::kCancelled, "the turn was aborted");
         close(stopping_ && !turn.aborted ? kStopped : kInterrupted);
         turn.write([&](std::string& out) { write_plain(out, "aborted"); });
+        if (turn.target && !turn.ended_by_asker)
+            told_aborted_ = {turn.target->connection(), loop_.clock().steady_now()};
     } else if (answer) {
         if (turn.full_response.empty()) turn.full_response = *answer;
         turn.store("assistant", turn.unstored_text(), "answer");
@@ -643,7 +648,12 @@ void Chat::abort(std::function<void(bool)> acknowledge, ConnectionId from) {
         const bool running = current_ && !current_->aborted;
         const bool own = current_ && from != ConnectionId{} && current_->target &&
                          current_->target->connection() == from;
-        if (!own) reply(running);
+        // Who stops by REST and by a frame, in whatever order they come, has heard of it by then.
+        const bool heard = !running && from != ConnectionId{} && from == told_aborted_.first &&
+                           loop_.clock().steady_now() < told_aborted_.second + kOneStop;
+        if (heard) told_aborted_ = {};
+        if (own) current_->ended_by_asker = true;
+        if (!own && !heard) reply(running);
         if (!running) return;
         current_->aborted = true;
         tasks_.cancel();

@@ -98,7 +98,7 @@ public:
     void ask(ChatQuestion question);
     /// Ends the running turn, if any; `acknowledge(aborted)` is called on this chat's loop before
     /// the turn ends. A turn of the connection `from` is not acknowledged: it gets `aborted`
-    /// anyway.
+    /// anyway, or has got it a moment ago.
     void abort(std::function<void(bool aborted)> acknowledge, ConnectionId from = {});
     /// A response to a question of the running turn; `tell(status, error)` is called on this chat's
     /// loop with the verdict.
@@ -178,6 +178,8 @@ private:
     bool stopping_ = false;
     std::vector<std::shared_ptr<FrameTarget>> targets_;
     Deadline empty_until_{};  ///< when the grace period after the last disconnect ends
+    /// Who was last told `aborted` without having asked for it by a frame, and when
+    std::pair<ConnectionId, SteadyTime> told_aborted_{};
     std::deque<std::unique_ptr<Waiting>> waiting_;
     std::shared_ptr<Turn> current_;
     TaskGroup tasks_;

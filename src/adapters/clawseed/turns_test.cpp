@@ -328,6 +328,26 @@ TEST_F(Turns, Item42_ASecondAbortFindsNothingAndTheNextQuestionRuns) {
     EXPECT_EQ(phone->of("done").size(), 1u);
 }
 
+TEST_F(Turns, Item42_WhoIsToldOfAnAbortByRestHearsNothingMoreOfItsOwnFrame) {
+    const auto by_frame = [&](const std::shared_ptr<FakeTarget>& target) {
+        std::optional<bool> answered;
+        world.on_loop(
+            [&] { chat->abort([&](bool running) { answered = running; }, target->connection()); });
+        return answered;
+    };
+    const auto tablet = world.join(chat);
+    Gate gate(world);
+    will_wait(gate);
+    world.ask(chat, phone, "?");
+    EXPECT_EQ(abort(), true) << "by REST";
+    EXPECT_EQ(ends(*phone), 1);
+    EXPECT_EQ(by_frame(phone), std::nullopt);
+    EXPECT_EQ(by_frame(tablet), false);
+    EXPECT_EQ(by_frame(phone), false) << "one was meant";
+    world.ask(chat, phone, "again?");
+    EXPECT_EQ(phone->of("done").size(), 1u);
+}
+
 TEST_F(Turns, Item42_AnyConnectionOfTheChatMayAbortAndTheAskerHearsOfIt) {
     const auto tablet = world.join(chat);
     Gate gate(world);
