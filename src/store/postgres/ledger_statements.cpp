@@ -74,7 +74,8 @@ const std::string kRelease = fmt::format(
     R"(WITH mine AS MATERIALIZED (SELECT c.ref FROM call c
         JOIN unnest($1::uuid[], $2::uuid[], $5::bool[]) u(key, ref, own)
             ON c.key = u.key AND c.ref = u.ref
-        WHERE c.node = $3 AND c.incarnation = $4 AND (u.own OR c.may_run_again) ORDER BY c.key FOR UPDATE OF c)
+        WHERE c.node = $3 AND c.incarnation = $4 AND (u.own OR c.may_run_again)
+        ORDER BY c.key FOR UPDATE OF c)
     INSERT INTO call_end (ref, ended, duration_us, {})
         SELECT ref, now(), 0, NULL, {}, '', '', '', NULL, NULL, '{{0,0,0}}' FROM mine
         ORDER BY ref ON CONFLICT (ref) DO NOTHING)",

@@ -5,10 +5,10 @@ runs the whole pipeline, the node where the request came in only forwards it.
 Proxies P1 and P2 forward one key (f1, f2) to the owners B and C; the device begins at B and may
 move to C and back. A write to a dead socket may be known not to have been sent. Messages may be
 lost and overtake each other. An owner may be paused between its look at the lease and its write; it
-may die; its lease may lapse, and it may come back (incarnation 2, the same memory). With resume an owner
-asks for the answer where the device is now, and a node that has the device adopts what another has
-admitted; the device never runs an id twice, but forgets one whose answer is acknowledged. Source:
-docs/protocols/fleet.md, sections 5, 6 and 9.
+may die; its lease may lapse, and it may come back (incarnation 2, the same memory). With resume an
+owner asks for the answer where the device is now, and a node that has the device adopts what
+another has admitted; the device never runs an id twice, but forgets one whose answer is
+acknowledged. Source: docs/protocols/fleet.md, sections 5, 6 and 9.
 
 usage: owner_model.py    all runs, complete: some minutes
 """
