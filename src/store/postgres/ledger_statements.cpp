@@ -55,6 +55,11 @@ const std::string kEnd = fmt::format(
 
 const std::string kDecided = "SELECT ref, kind FROM call_end WHERE ref = ANY ($1::uuid[])";
 
+const std::string kHasEnd =
+    "SELECT e.ref FROM call_end e JOIN unnest($1::uuid[], $2::text[], $3::smallint[], $4::bytea[], "
+    "$5::bytea[]) u(ref, code, kind, first, second) ON e.ref = u.ref WHERE e.kind = u.kind AND "
+    "e.code IS NOT DISTINCT FROM u.code AND e.first = u.first AND e.second = u.second";
+
 const std::string kRead = fmt::format(
     R"(SELECT c.key, c.ref, c.content, c.may_run_again, c.tool, c.source, c.side_effects, {},
         c.node, c.incarnation, e.kind, e.duration_us, coalesce(c.instance, 0), {}

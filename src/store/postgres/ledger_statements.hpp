@@ -15,6 +15,8 @@ extern const std::string kAdmit;
 extern const std::string kEnd;
 /// $1: refs. A row for each: the ref, and its kind.
 extern const std::string kDecided;
+/// $1…$5: the first arrays of kEnd without durations. A row for each ref whose end is that one.
+extern const std::string kHasEnd;
 /// $1: keys. A row for each that is there.
 extern const std::string kRead;
 /// $1: a key; its ref, node and incarnation, locked.

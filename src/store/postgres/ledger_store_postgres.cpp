@@ -285,11 +285,12 @@ Result<void> LedgerStorePostgres::write_ends(Batch& batch) {
     if (batch.ends_fenced) return fenced();
     for (const auto row : *rows) lost.erase(row.text(0));
     if (!lost.empty()) {
-        // Decided before: by this end, if the batch is sent again, or otherwise.
-        auto decided = database_->query(ledger_sql::kDecided, refs);
-        if (!decided) return fail(std::move(decided.error()));
-        for (const auto row : *decided)
-            if (row.integer(1) < kReleased) lost.erase(row.text(0));
+        // Decided before: by this end, if the batch is sent again, or otherwise. A call that was
+        // adopted keeps its ref, so another node's end may be there.
+        auto same = database_->query(ledger_sql::kHasEnd, refs, outcomes.codes, outcomes.kinds,
+                                     outcomes.firsts, outcomes.seconds);
+        if (!same) return fail(std::move(same.error()));
+        for (const auto row : *same) lost.erase(row.text(0));
     }
     batch.each<core::LedgerEnd>([&](std::size_t i, const core::LedgerEnd& end) {
         batch.answers[i] =
