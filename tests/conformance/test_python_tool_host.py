@@ -106,6 +106,23 @@ class Behind(HostCase):
             self.assertTrue(stopped.wait(10))
             gateway.kill()  # its cleaning up says nothing to the host
 
+    def test_callers_with_one_key_get_their_own_outcomes(self) -> None:
+        runs: list[str] = []
+
+        @self.host.tool
+        def count() -> dict[str, int]:
+            """Counts its runs."""
+            runs.append("run")
+            return {"runs": len(runs)}
+
+        self.start()
+        with Gateway({"hosts": [{"name": "py", "unix": str(self.path)}]}) as gateway:
+            gateway.wait_listed("count")
+            for who, number in (("ann", 1), ("bob", 2), ("ann", 1), ("bob", 2)):
+                said = {"call_id": "same", "idempotency_key": "same"}
+                answer = gateway.call("count", caller=who, **said)
+                self.assertEqual(answer.result["runs"], number, who)
+
 
 class Direct(HostCase):
     def test_the_socket_is_its_owners_and_no_other_takes_it(self) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sqlite3
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from crab import ToolHost, host
-from crab.host_store import HostStore, StoreThread
+from crab.host_store import HostStore, StoredCall, StoreThread
 from crab.server import Request
 
 
@@ -27,9 +29,10 @@ class Memory(unittest.IsolatedAsyncioTestCase):
         self.runs += 1
         return {"runs": self.runs}
 
-    async def ask(self, route: str, body: dict[str, Any]) -> dict[str, Any]:
+    async def ask(self, route: str, body: dict[str, Any], whose: str = "") -> dict[str, Any]:
         data = json.dumps({"version": "v1", "tenant_id": "default", **body}).encode()
-        reply = await self.host._handle(Request("POST", f"/v1/tools/{route}", {}, data))
+        fields = {"crab-principal": whose} if whose else {}
+        reply = await self.host._handle(Request("POST", f"/v1/tools/{route}", fields, data))
         answer: dict[str, Any] = json.loads(reply.body)
         return answer
 
@@ -37,6 +40,34 @@ class Memory(unittest.IsolatedAsyncioTestCase):
         context = {"agent_id": "a", "session_id": "s"}
         body = {"call_id": call_id, "tool_name": tool, "args": args, "context": context}
         return await self.ask("call", body)
+
+    async def call_of(self, whose: str, call_id: str) -> dict[str, Any]:
+        context = {"agent_id": "a", "session_id": "s"}
+        body = {"call_id": call_id, "tool_name": "count", "args": {}, "context": context}
+        return await self.ask("call", body, whose)
+
+    async def test_callers_of_one_gateway_do_not_meet(self) -> None:
+        listed = await self.host._handle(Request("GET", "/v1/tools", {}))
+        self.assertIs(json.loads(listed.body)["keeps_callers_apart"], True)
+        for _ in range(2):  # a repeat is each one's own
+            self.assertEqual((await self.call_of("ann", "c1"))["result"]["runs"], 1)
+            self.assertEqual((await self.call_of("bob", "c1"))["result"]["runs"], 2)
+
+    async def test_a_cancel_reaches_calls_of_its_caller_only(self) -> None:
+        await self.call_of("ann", "c1")
+        self.assertEqual((await self.ask("cancel", {"call_id": "c1"}, "ann"))["status"], "finished")
+        self.assertEqual(
+            (await self.ask("cancel", {"call_id": "c1"}, "bob"))["status"], "not_found"
+        )
+        self.assertEqual((await self.call_of("cat", "c1"))["status"], "ok")
+        self.assertEqual((await self.call_of("bob", "c1"))["error"]["code"], "CANCELLED")
+
+    async def test_cancels_of_one_caller_push_out_none_of_another(self) -> None:
+        for number in range(300):
+            await self.ask("cancel", {"call_id": f"c{number}"}, "ann" if number else "bob")
+        self.assertEqual((await self.call_of("bob", "c0"))["error"]["code"], "CANCELLED")
+        self.assertEqual((await self.call_of("ann", "c1"))["status"], "ok")  # the newest are kept
+        self.assertEqual((await self.call_of("ann", "c299"))["error"]["code"], "CANCELLED")
 
     async def test_the_number_of_calls_that_are_kept_has_a_limit(self) -> None:
         with mock.patch.object(host, "_KEPT_MOST", 10):
@@ -203,6 +234,51 @@ class Disk(Memory):
         self.assertEqual((await self.ask("cancel", {"call_id": "c2"}))["status"], "not_found")
         self.assertEqual((await self.call("c2"))["error"]["code"], "CANCELLED")
         self.assertEqual((await self.call("c2"))["result"]["runs"], 2)
+
+    async def test_what_came_before_callers_were_named_does_not_run_again(self) -> None:
+        self.assertEqual((await self.call_of("", "old"))["result"]["runs"], 1)
+        await self.begin_anew()
+        self.assertEqual((await self.call_of("ann", "old"))["result"]["runs"], 1)
+        self.assertEqual((await self.call_of("ann", "new"))["result"]["runs"], 2)
+        await self.begin_anew()
+        self.assertEqual((await self.call_of("ann", "new"))["result"]["runs"], 2)
+        self.assertEqual((await self.call_of("bob", "new"))["result"]["runs"], 3)
+
+    async def test_a_disk_that_fails_names_nobody(self) -> None:
+        with mock.patch.object(HostStore, "find", side_effect=sqlite3.OperationalError("broken")):
+            with self.assertLogs("crab.host", "ERROR"):
+                answer = await self.call_of("ann", "c1")
+        self.assertEqual(answer["error"]["code"], "DEPENDENCY_UNAVAILABLE")
+        self.assertEqual(self.runs, 0)
+
+
+class Forms(unittest.TestCase):
+    """Of the file, that earlier versions wrote and later ones may write."""
+
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_the_form_without_principals_is_read(self) -> None:
+        with contextlib.closing(sqlite3.connect(self.folder / "calls.db")) as old, old:
+            old.execute(
+                "CREATE TABLE calls (tenant TEXT, key TEXT, content BLOB NOT NULL, "
+                "status TEXT NOT NULL, text TEXT NOT NULL, duration_ms INTEGER NOT NULL, "
+                "began REAL NOT NULL, PRIMARY KEY (tenant, key)) WITHOUT ROWID"
+            )
+            row = ("default", "k", b"content", "ok", '"result":{}', 5, time.time())
+            old.execute("INSERT INTO calls VALUES (?,?,?,?,?,?,?)", row)
+        for _ in range(2):
+            store = HostStore(self.folder)
+            found = store.find(("default", "k", ""))
+            self.assertEqual(found, StoredCall(b"content", "ok", '"result":{}', 5))
+            self.assertIsNone(store.find(("default", "k", "ann")))
+            store.close()
+
+    def test_a_later_form_is_refused_with_words(self) -> None:
+        with contextlib.closing(sqlite3.connect(self.folder / "calls.db")) as later:
+            later.execute("PRAGMA user_version=99")
+        with self.assertRaisesRegex(sqlite3.DatabaseError, "form 99, of a later version"):
+            HostStore(self.folder)
 
 
 class Listening(unittest.IsolatedAsyncioTestCase):

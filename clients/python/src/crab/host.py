@@ -33,8 +33,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .early_cancels import EarlyCancels
 from .errors import ToolError
-from .host_store import StoreThread
+from .host_store import CallKey, StoreThread
 from .host_wire import (
     Outcome,
     check_form,
@@ -66,7 +67,7 @@ _PARALLEL, _QUEUED, _REPEATS = 64, 256, 64
 _REPLY_BYTES = 8 << 20
 _KEPT_SECONDS, _KEPT_BYTES, _KEPT_MOST = 600.0, 64 << 20, 16_384
 _ENTRY_BYTES = 1 << 10  # of an entry beside its result, roughly
-_EARLY_SECONDS, _EARLY_MOST = 10.0, 256
+_PRINCIPAL_CHARS = 128  # of Crab-Principal; 32 are sent
 _STOP_SECONDS = 10.0
 _log = logging.getLogger("crab.host")
 _KEY_TAKEN = "another call has this key; choose a new one"
@@ -76,7 +77,7 @@ _KEY_TAKEN = "another call has this key; choose a new one"
 class _Entry:
     """One call under its key, and whoever waits for it."""
 
-    key: tuple[str, str]
+    key: CallKey
     content: bytes
     call: ToolCall
     tool: Tool
@@ -120,10 +121,10 @@ class ToolHost(Toolbox):
         self._state_dir = state_dir
         self._store: StoreThread | None = None
         self._runner = Runner(_PARALLEL)
-        self._entries: dict[tuple[str, str], _Entry] = {}
-        self._ended: dict[tuple[str, str], int] = {}  # their sizes, the first that ended first
+        self._entries: dict[CallKey, _Entry] = {}
+        self._ended: dict[CallKey, int] = {}  # their sizes, the first that ended first
         self._ended_bytes = 0
-        self._early: dict[tuple[str, str], float] = {}
+        self._early = EarlyCancels()
         self._stopping: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._work: set[asyncio.Task[None]] = set()
@@ -271,23 +272,25 @@ class ToolHost(Toolbox):
             if self._store:
                 for element in elements:
                     element["accepts_idempotency_key"] = element["side_effects"]
-            listed = {"version": "v1", "service": self.service, "tools": elements}
+            listed = {"version": "v1", "service": self.service, "keeps_callers_apart": True}
+            listed["tools"] = elements
             return Reply(200, json_text(listed).encode())
+        whose = request.headers.get("crab-principal", "")[:_PRINCIPAL_CHARS]
         try:
             body = strict_json(request.body)
             if not isinstance(body, dict):
                 raise ValueError("the body is one JSON object")
             if request.path == "/v1/tools/cancel":
-                return self._cancel(body)
+                return self._cancel(body, whose)
             check_form(body)
         except ValueError as bad:
             return refuse(request.path, 400, str(bad))
         if stopping:
             failure = ToolError("UNAVAILABLE", "this host is stopping")
             return Reply(503, response(body, failed(failure)))
-        return await self._call(body, request.headers)
+        return await self._call(body, whose, request.headers)
 
-    async def _call(self, body: dict[str, Any], fields: dict[str, str]) -> Reply:
+    async def _call(self, body: dict[str, Any], whose: str, fields: dict[str, str]) -> Reply:
         try:
             check_values(body)
             tool = self.tools.get(body["tool_name"])
@@ -298,7 +301,8 @@ class ToolHost(Toolbox):
                 tool.members.read(body["args"], "")
             seconds = seconds_of(tool, body)
             trace = traceparent_of(fields.get("traceparent"))
-            entry, joined = await self._enter(body, tool, seconds, trace)
+            whose = await self._recorded_for(body, whose, seconds)
+            entry, joined = await self._enter(body, whose, tool, seconds, trace)
         except ToolError as refused:
             return Reply(200, response(body, failed(refused)))
         if "text/event-stream" in fields.get("accept", ""):
@@ -308,13 +312,25 @@ class ToolHost(Toolbox):
         headers = {"Crab-Replayed": "true"} if joined or entry.replayed else {}
         return Reply(200, response(body, outcome), headers)
 
+    async def _recorded_for(self, body: dict[str, Any], whose: str, seconds: float) -> str:
+        """The principal under which this call is known: none if it is on disk from before the
+        gateway said whose its calls are, so that none runs again. Errors: ToolError."""
+        if not whose or not self._store or _key_of(body, whose) in self._entries:
+            return whose
+        try:
+            async with asyncio.timeout(seconds):
+                return "" if await self._store.find(_key_of(body, "")) else whose
+        except (sqlite3.Error, asyncio.TimeoutError):
+            _log.exception("calls cannot be looked up, so one does not run")
+            raise ToolError("UNAVAILABLE", "this host cannot look up calls now") from None
+
     async def _enter(
-        self, body: dict[str, Any], tool: Tool, seconds: float, trace: str
+        self, body: dict[str, Any], whose: str, tool: Tool, seconds: float, trace: str
     ) -> tuple[_Entry, bool]:
         """The entry of this call, which runs, or the one that it repeats. Errors: ToolError."""
         self._forget_old()
         context = body["context"]
-        key = (body["tenant_id"], body.get("idempotency_key") or body["call_id"])
+        key = _key_of(body, whose)
         said = [tool.name, body["args"], context["agent_id"], context.get("isolation_key", "")]
         content = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).digest()
         known = await self._known(key, content, seconds)
@@ -333,14 +349,13 @@ class ToolHost(Toolbox):
         call.deadline, call.traceparent = time.monotonic() + seconds, trace
         ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         entry = _Entry(key, content, call, tool, ended)
-        early = self._early.pop((body["tenant_id"], body["call_id"]), None)
-        entry.early = early is not None and time.monotonic() - early < _EARLY_SECONDS
+        entry.early = self._early.take(whose, body["tenant_id"], body["call_id"])
         self._forget(key)  # an ended call that runs again
         self._entries[key] = entry
         self._spawn(self._run(entry), f"call {call.id}")
         return entry, False
 
-    async def _known(self, key: tuple[str, str], content: bytes, seconds: float) -> _Entry | None:
+    async def _known(self, key: CallKey, content: bytes, seconds: float) -> _Entry | None:
         """The entry under this key in memory. Errors: ToolError."""
         try:
             async with asyncio.timeout(seconds):
@@ -523,24 +538,22 @@ class ToolHost(Toolbox):
             if not entry.ended.done() and entry.waiting == 0:  # the last one has left
                 self._cut(entry)
 
-    def _cancel(self, body: dict[str, Any]) -> Reply:
-        """Errors: ValueError."""
+    def _cancel(self, body: dict[str, Any], whose: str) -> Reply:
+        """Reaches the calls of the same principal only. Errors: ValueError."""
         if body.get("version") != "v1" or not all(
             isinstance(body.get(name), str) and body[name] for name in ("tenant_id", "call_id")
         ):
             raise ValueError("version v1, tenant_id and call_id are needed")
         tenant, call_id = body["tenant_id"], body["call_id"]
         status = "not_found"
-        for (of, _), entry in self._entries.items():
-            if of == tenant and entry.call.id == call_id:
+        for (of, _, caller), entry in self._entries.items():
+            if (of, caller) == (tenant, whose) and entry.call.id == call_id:
                 status = "finished" if entry.ended.done() else "cancelling"
                 if status == "cancelling":
                     self._cut(entry)
                 break
         else:
-            self._early[tenant, call_id] = time.monotonic()
-            if len(self._early) > _EARLY_MOST:
-                del self._early[next(iter(self._early))]
+            self._early.remember(whose, tenant, call_id)
         answer = {"version": "v1", "call_id": call_id, "status": status}
         return Reply(200, json_text(answer).encode())
 
@@ -568,7 +581,7 @@ class ToolHost(Toolbox):
             self._ended[entry.key] = entry.size
             self._forget_old()
 
-    def _forget(self, key: tuple[str, str]) -> None:
+    def _forget(self, key: CallKey) -> None:
         self._entries.pop(key, None)
         self._ended_bytes -= self._ended.pop(key, 0)
 
@@ -581,6 +594,10 @@ class ToolHost(Toolbox):
             if not is_old and len(self._ended) <= _KEPT_MOST and self._ended_bytes <= _KEPT_BYTES:
                 return
             self._forget(key)
+
+
+def _key_of(body: dict[str, Any], whose: str) -> CallKey:
+    return body["tenant_id"], body.get("idempotency_key") or body["call_id"], whose
 
 
 def _unknown() -> ToolError:

@@ -13,12 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["HostStore", "StoreThread", "StoredCall"]
+__all__ = ["CallKey", "HostStore", "StoreThread", "StoredCall"]
 
 _T = TypeVar("_T")
 
+CallKey = tuple[str, str, str]
+"""Tenant, key, and the principal that the gateway calls for; "" where it does not say."""
+
 _KEPT_SECONDS = 24 * 3600
 _PRUNE_EVERY = 256
+_VERSION = 1  # of the form, in user_version
+_CREATE = (
+    "CREATE TABLE calls_1 (tenant TEXT, key TEXT, whose TEXT, content BLOB NOT NULL, "
+    "status TEXT NOT NULL, text TEXT NOT NULL, duration_ms INTEGER NOT NULL, "
+    "began REAL NOT NULL, PRIMARY KEY (tenant, key, whose)) WITHOUT ROWID"
+)
+_OF = "tenant=? AND key=? AND whose=?"
 
 
 @dataclass(frozen=True)
@@ -47,11 +57,7 @@ class HostStore:
             )
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=FULL")
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS calls (tenant TEXT, key TEXT, content BLOB NOT NULL, "
-                "status TEXT NOT NULL, text TEXT NOT NULL, duration_ms INTEGER NOT NULL, "
-                "began REAL NOT NULL, PRIMARY KEY (tenant, key)) WITHOUT ROWID"
-            )
+            self._migrate()
             self._prune()
         except BaseException:
             os.close(self._lock)
@@ -62,40 +68,64 @@ class HostStore:
         self._database.close()
         os.close(self._lock)
 
-    def find(self, tenant: str, key: str) -> StoredCall | None:
+    def find(self, key: CallKey) -> StoredCall | None:
         row = self._database.execute(
-            "SELECT content, status, text, duration_ms FROM calls WHERE tenant=? AND key=?",
-            (tenant, key),
+            f"SELECT content, status, text, duration_ms FROM calls WHERE {_OF}", key
         ).fetchone()
         return StoredCall(*row) if row else None
 
     def admit(
-        self, tenant: str, key: str, content: bytes, began: float, repeatable: bool
+        self, key: CallKey, content: bytes, began: float, repeatable: bool
     ) -> StoredCall | None:
         """Nothing: the call may run, and that it began is on disk; else what is known of it. Of one
         that is `repeatable` it does not count that it began before."""
-        found = self.find(tenant, key)
+        found = self.find(key)
         if found and not (repeatable and not found.text and found.content == content):
             return found
         self._begun += 1
         if self._begun % _PRUNE_EVERY == 0:
             self._prune()
         self._database.execute(
-            "INSERT OR REPLACE INTO calls VALUES (?,?,?,'','',0,?)", (tenant, key, content, began)
+            "INSERT OR REPLACE INTO calls VALUES (?,?,?,?,'','',0,?)", (*key, content, began)
         )
         return None
 
-    def end(self, tenant: str, key: str, status: str, text: str, duration_ms: int) -> None:
+    def end(self, key: CallKey, status: str, text: str, duration_ms: int) -> None:
         self._database.execute(
-            "UPDATE calls SET status=?, text=?, duration_ms=? WHERE tenant=? AND key=?",
-            (status, text, duration_ms, tenant, key),
+            f"UPDATE calls SET status=?, text=?, duration_ms=? WHERE {_OF}",
+            (status, text, duration_ms, *key),
         )
 
-    def drop(self, tenant: str, key: str, began: float) -> None:
+    def drop(self, key: CallKey, began: float) -> None:
         """The call that was admitted with `began` had no effect; a record of another one stays."""
-        self._database.execute(
-            "DELETE FROM calls WHERE tenant=? AND key=? AND began=?", (tenant, key, began)
-        )
+        self._database.execute(f"DELETE FROM calls WHERE {_OF} AND began=?", (*key, began))
+
+    def _migrate(self) -> None:
+        """From the form without principals, whose calls have none. Errors: sqlite3.Error, also for
+        a form that a later version wrote."""
+        database = self._database
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version > _VERSION:
+            raise sqlite3.DatabaseError(
+                f"calls.db has form {version}, of a later version; this one knows {_VERSION}"
+            )
+        if version == _VERSION:
+            return
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            database.execute(_CREATE)
+            if database.execute("SELECT 1 FROM sqlite_master WHERE name='calls'").fetchone():
+                database.execute(
+                    "INSERT INTO calls_1 SELECT tenant, key, '', content, status, text, "
+                    "duration_ms, began FROM calls"
+                )
+                database.execute("DROP TABLE calls")
+            database.execute("ALTER TABLE calls_1 RENAME TO calls")
+            database.execute(f"PRAGMA user_version={_VERSION}")
+            database.execute("COMMIT")
+        except BaseException:
+            database.execute("ROLLBACK")
+            raise
 
     def _prune(self) -> None:
         self._database.execute("DELETE FROM calls WHERE began < ?", (time.time() - _KEPT_SECONDS,))
@@ -125,19 +155,19 @@ class StoreThread:
         finally:
             self._thread.shutdown(wait=False)
 
-    async def find(self, key: tuple[str, str]) -> StoredCall | None:
-        return await self._do(lambda: self._opened[0].find(*key))
+    async def find(self, key: CallKey) -> StoredCall | None:
+        return await self._do(lambda: self._opened[0].find(key))
 
     async def admit(
-        self, key: tuple[str, str], content: bytes, began: float, repeatable: bool
+        self, key: CallKey, content: bytes, began: float, repeatable: bool
     ) -> StoredCall | None:
-        return await self._do(lambda: self._opened[0].admit(*key, content, began, repeatable))
+        return await self._do(lambda: self._opened[0].admit(key, content, began, repeatable))
 
-    async def end(self, key: tuple[str, str], status: str, text: str, duration_ms: int) -> None:
-        await self._do(lambda: self._opened[0].end(*key, status, text, duration_ms))
+    async def end(self, key: CallKey, status: str, text: str, duration_ms: int) -> None:
+        await self._do(lambda: self._opened[0].end(key, status, text, duration_ms))
 
-    async def drop(self, key: tuple[str, str], began: float) -> None:
-        await self._do(lambda: self._opened[0].drop(*key, began))
+    async def drop(self, key: CallKey, began: float) -> None:
+        await self._do(lambda: self._opened[0].drop(key, began))
 
     def _close(self) -> None:
         while self._opened:

@@ -7,6 +7,7 @@ import {
   parseCallRequest,
   parseCancelRequest,
 } from "./call-request.js";
+import { EarlyCancels } from "./early-cancels.js";
 import type { HostCall, HostResult, OfferedTool } from "./host-tool.js";
 import { contentOf, keyOf, type KnownCall, KnownCalls } from "./known-calls.js";
 import { busy, failed, type Outcome, resultOf, toResponse } from "./outcome.js";
@@ -35,9 +36,15 @@ const mostRepeats = 256; // of one identity
 const mostReplyBytes = 8 << 20;
 const mostLogLines = 1_024;
 const mostLogChars = 256 << 10;
-const earlyCancelMs = 10_000;
-const mostEarlyCancels = 256; // of one identity
 const mostEnded = 4_096; // ids of calls, for the answers to late cancels
+
+/** Who asks, as far as the host knows. */
+export interface Identity {
+  /** What the connection proves. */
+  proven: string;
+  /** For whom a gateway says that it asks (`Crab-Principal`); "": it does not say. */
+  principal: string;
+}
 
 /** Who waits for a call. */
 export interface Caller {
@@ -65,7 +72,7 @@ interface NewCall {
 export class CallEngine {
   private readonly slots = new Slots(mostRunning, mostWaiting);
   private readonly running = new Set<Run>();
-  private readonly early = new Map<string, Map<string, number>>();
+  private readonly early = new EarlyCancels();
   private readonly repeats = new Map<string, number>();
   private readonly ended = new Set<string>();
   private stopping = false;
@@ -77,11 +84,12 @@ export class CallEngine {
     const tools = [...this.options.tools.values()]
       .sort((left, right) => (left.name < right.name ? -1 : 1))
       .map((tool) => tool.element);
-    return JSON.stringify({ version: "v1", service: this.options.service, tools });
+    const { service } = this.options;
+    return JSON.stringify({ version: "v1", service, keeps_callers_apart: true, tools });
   }
 
   /** One call, of the body of a request. */
-  async call(identity: string, body: Uint8Array, caller: Caller = {}): Promise<CallReply> {
+  async call(asking: Identity, body: Uint8Array, caller: Caller = {}): Promise<CallReply> {
     let request: HostRequest;
     try {
       request = { ...parseCallRequest(body), traceparent: caller.traceparent ?? "" };
@@ -91,6 +99,7 @@ export class CallEngine {
       const refused = failed("INVALID_ARGS", message);
       return { http: status, body: toResponse(callId, tool, refused), replayed: false };
     }
+    const identity = this.identityOf(asking, request);
     const { outcome, replayed } = await this.admit(identity, request, caller);
     let answer = toResponse(request.callId, request.tool, outcome);
     if (Buffer.byteLength(answer) > mostReplyBytes)
@@ -99,7 +108,8 @@ export class CallEngine {
   }
 
   /** The answer to `POST /v1/tools/cancel`. Throws a {@link BadRequest}. */
-  cancel(identity: string, body: Uint8Array): string {
+  cancel(asking: Identity, body: Uint8Array): string {
+    const identity = identityOf(asking);
     const { tenantId, callId } = parseCancelRequest(body);
     let status = "not_found";
     for (const run of this.running) {
@@ -109,7 +119,7 @@ export class CallEngine {
     }
     if (status === "not_found" && this.ended.has(idOf(identity, tenantId, callId)))
       status = "finished";
-    if (status === "not_found") this.rememberCancel(identity, tenantId, callId);
+    if (status === "not_found") this.early.remember(identity, idOf(identity, tenantId, callId));
     return JSON.stringify({ version: "v1", call_id: callId, status });
   }
 
@@ -122,6 +132,12 @@ export class CallEngine {
     await Promise.race([all, late]);
     clearTimeout(timer);
     for (const run of this.running) run.cancel();
+  }
+
+  /** Whose a call is. One on record from before its gateway named its callers stays nobody's. */
+  private identityOf(asking: Identity, request: HostRequest): string {
+    const before = this.options.calls.find(keyOf(asking.proven, request));
+    return before?.durable ? asking.proven : identityOf(asking);
   }
 
   private async admit(
@@ -162,7 +178,8 @@ export class CallEngine {
           failed("OUTCOME_UNKNOWN", "an earlier call with this id or key may have taken effect"),
         );
       if (!tool) continue;
-      if (this.takeEarlyCancel(identity, request)) return fresh(cancelled());
+      if (this.early.take(idOf(identity, request.tenantId, request.callId)))
+        return fresh(cancelled());
       const call = { identity, request, tool, key, content, deadline };
       return fresh(await this.begin(call, caller));
     }
@@ -348,23 +365,6 @@ export class CallEngine {
     if (this.ended.size >= mostEnded) this.ended.delete(this.ended.values().next().value as string);
     this.ended.add(idOf(identity, tenantId, callId));
   }
-
-  private rememberCancel(identity: string, tenantId: string, callId: string): void {
-    const mine = this.early.get(identity) ?? new Map<string, number>();
-    this.early.set(identity, mine);
-    const now = Date.now();
-    for (const [id, until] of mine) if (until <= now) mine.delete(id);
-    if (mine.size >= mostEarlyCancels) mine.delete(mine.keys().next().value as string);
-    mine.set(JSON.stringify([tenantId, callId]), now + earlyCancelMs);
-  }
-
-  private takeEarlyCancel(identity: string, request: HostRequest): boolean {
-    const mine = this.early.get(identity);
-    const id = JSON.stringify([request.tenantId, request.callId]);
-    const until = mine?.get(id);
-    mine?.delete(id);
-    return until !== undefined && until > Date.now();
-  }
 }
 
 /** The result with its operation id, unless the tool gave one or its schema has no room for it. */
@@ -384,6 +384,10 @@ function checkedResult(
   const errors = tool.output.errors(plain(result));
   if (!errors[0]) return { status: "ok", result };
   return failed("INTERNAL", `the tool's result does not fit its schema: ${errors[0].message}`);
+}
+
+function identityOf({ proven, principal }: Identity): string {
+  return principal === "" ? proven : `${proven} for ${principal}`;
 }
 
 function idOf(identity: string, tenantId: string, callId: string): string {

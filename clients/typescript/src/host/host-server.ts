@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "nod
 import type { Socket } from "node:net";
 
 import { BadRequest } from "./call-request.js";
-import type { CallEngine } from "./call-engine.js";
+import type { CallEngine, Identity } from "./call-engine.js";
 import { traceparentOf } from "../frames.js";
 import { failed, toResponse } from "./outcome.js";
 
@@ -23,6 +23,7 @@ export interface Door {
 const mostConnections = 256;
 const mostRefused = 64; // more connections, to be told that there is no room
 const mostBodyBytes = 1 << 20;
+const mostPrincipalChars = 128; // 32 are sent
 const bodyMs = 10_000;
 const lingerMs = 1_000;
 
@@ -131,9 +132,10 @@ export class HostServer {
       return;
     }
     if (body === "slow") return refuse(408, "INVALID_ARGS", "the body did not come in time");
-    if (isCall) return this.answerCall(admitted.identity, body, request, response);
+    const asking = { proven: admitted.identity, principal: principalOf(request) };
+    if (isCall) return this.answerCall(asking, body, request, response);
     try {
-      sendJson(response, 200, this.engine.cancel(admitted.identity, body));
+      sendJson(response, 200, this.engine.cancel(asking, body));
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error;
       refuse(error.status, "INVALID_ARGS", error.message, false);
@@ -141,14 +143,14 @@ export class HostServer {
   }
 
   private async answerCall(
-    identity: string,
+    asking: Identity,
     body: Buffer,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
     const traceparent = traceparentOf(request.headers["traceparent"]);
     if (!request.headers.accept?.includes("text/event-stream")) {
-      const reply = await this.engine.call(identity, body, { traceparent });
+      const reply = await this.engine.call(asking, body, { traceparent });
       if (reply.replayed) response.setHeader("Crab-Replayed", "true");
       return sendJson(response, reply.http, reply.body);
     }
@@ -156,7 +158,7 @@ export class HostServer {
     response.flushHeaders();
     const send = (type: string, data: string) =>
       response.write(`event: ${type}\ndata: ${data}\n\n`);
-    const reply = await this.engine.call(identity, body, {
+    const reply = await this.engine.call(asking, body, {
       traceparent,
       follower: {
         progress: (news) => {
@@ -170,6 +172,11 @@ export class HostServer {
     send("result", reply.body);
     response.end();
   }
+}
+
+/** Bounded, since it becomes a part of keys. */
+function principalOf({ headers }: IncomingMessage): string {
+  return String(headers["crab-principal"] ?? "").slice(0, mostPrincipalChars);
 }
 
 async function readBody(
